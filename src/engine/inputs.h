@@ -1,0 +1,111 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/records.h"
+
+// Inputs: what the world tells the engine. The controller makes them, in the order in which it
+// learns of things; the engine alone judges whether they are news.
+
+namespace seedbed {
+
+/// First input of a run, after the records were applied and what may still run was asked about.
+struct RunBegan {
+  RunStarted started;
+  std::optional<SpaceSet> space;  ///< set when this run's space differs; revision is filled in
+  bool retry_failed = false;      ///< `--retry-failed`
+  std::vector<NoteAdded> notes;   ///< warnings of the start
+};
+
+/// The sampler's answer to AskSampler.
+struct ProposalsMade {
+  std::uint64_t from = 0;       ///< number of the first
+  std::uint64_t next = 0;       ///< number to ask next
+  struct One {
+    std::uint64_t number = 0;
+    Point point;
+  };
+  std::vector<One> points;      ///< in ascending number
+  bool exhausted = false;
+  std::string error;            ///< not empty: the sampler refused; the run ends
+};
+
+struct AttemptIsRunning {  ///< the launcher claimed and started it (or found it running)
+  AttemptStarted started;
+};
+
+struct AttemptDidNotStart {
+  AttemptId attempt;
+  std::string detail;  ///< the exact cause: `./train.py: no execute permission`
+};
+
+struct AttemptFinished {  ///< main process ended; metrics up to its end came before
+  AttemptId attempt;
+  Outcome outcome;
+  Usage usage;
+  bool traceback_seen = false;  ///< its log holds a traceback although it exited 0
+  std::string seen_metrics;     ///< names seen, for "metric missing" messages
+};
+
+struct AttemptTreeGone {
+  AttemptId attempt;
+};
+
+struct AttemptIsLost {  ///< neither process nor exit record can be found
+  AttemptId attempt;
+  std::string detail;
+};
+
+struct AttemptWasUnclaimed {  ///< planned, but no shim claimed it, and now none can
+  AttemptId attempt;
+};
+
+struct MetricsArrived {
+  MetricsReported reported;
+};
+
+struct TimePassed {};  ///< answer to WakeAt
+
+/// One step of the ladder: the first stops politely, the second kills, the third leaves at once.
+struct InterruptCame {
+  int signal = 2;  ///< 2 (INT) or 15 (TERM): decides the exit code
+  bool drain = false;  ///< `--on-interrupt drain`, first step only
+};
+
+struct StopAsked {
+  bool drain = false;  ///< let running trials finish
+};
+
+struct PauseAsked {
+  bool paused = true;
+};
+
+struct SlotsAsked {
+  std::uint32_t slots = 0;
+};
+
+struct CancelAsked {
+  std::vector<TrialNumber> trials;
+};
+
+struct RetryAsked {
+  std::vector<TrialNumber> trials;  ///< empty: all failed ones
+};
+
+struct PointsAdded {
+  std::vector<Point> points;
+};
+
+struct NoteCame {
+  NoteAdded note;
+};
+
+using Input = std::variant<RunBegan, ProposalsMade, AttemptIsRunning, AttemptDidNotStart,
+                           AttemptFinished, AttemptTreeGone, AttemptIsLost, AttemptWasUnclaimed,
+                           MetricsArrived, TimePassed, InterruptCame, StopAsked, PauseAsked,
+                           SlotsAsked, CancelAsked, RetryAsked, PointsAdded, NoteCame>;
+
+}  // namespace seedbed

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/outcome.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "protocol/exit_record.h"
+#include "resources/resources.h"
+
+namespace seedbed {
+
+/// Everything a launcher needs to turn an attempt into a process.
+struct LaunchOrder {
+  AttemptId attempt;
+  Allocation allocation;
+  std::vector<std::string> argv;  ///< argv[0] is resolved along the PATH of `environment`
+  std::vector<std::string> environment;  ///< the complete one, `NAME=value`
+  std::string working_dir;
+  std::string trial_dir;                  ///< exists; holds attempt-N.log and attempt-N.exit
+  std::vector<std::string> watched_files; ///< their growth counts as a sign of life, besides the log
+  std::optional<Milliseconds> time_limit;
+  std::optional<Milliseconds> silence_limit;
+  std::optional<std::uint64_t> log_limit;  ///< bytes
+  Milliseconds grace{10'000};              ///< between TERM and KILL
+  Milliseconds prune_grace{30'000};
+  std::string stop_file;                   ///< $SEEDBED_STOP: created to ask for an early end
+};
+
+/// An attempt that the records show as not released: its fate must be found out.
+struct OpenAttempt {
+  AttemptId attempt;
+  SlotNumber slot = 0;
+  std::string trial_dir;
+  bool started = false;           ///< AttemptStarted is recorded
+  bool ended = false;             ///< AttemptEnded is recorded, only its tree is open
+  std::int64_t pid = 0;
+  std::uint64_t start_ticks = 0;
+  std::string boot_id, host;
+};
+
+/// News of attempts. Called on the loop's thread. For each attempt at most one of
+/// {running, did_not_start}, then one of {ended, lost}, then tree_gone; `unclaimed` alone.
+class LaunchListener {
+ public:
+  virtual ~LaunchListener() = default;
+  virtual void attempt_running(AttemptId attempt, const ProcessIdentity& process) = 0;
+  virtual void attempt_did_not_start(AttemptId attempt, const std::string& detail) = 0;
+  virtual void attempt_ended(const ExitRecord& record) = 0;
+  virtual void attempt_tree_gone(AttemptId attempt) = 0;
+  virtual void attempt_lost(AttemptId attempt, const std::string& detail) = 0;
+  virtual void attempt_unclaimed(AttemptId attempt) = 0;
+};
+
+/// Turns attempts into processes, and finds them again after a restart. One per study.
+class Launcher {
+ public:
+  virtual ~Launcher() = default;
+
+  /// Finds out what became of attempts that an earlier controller left open. The answers come as
+  /// news: running (again ours), ended, lost, unclaimed (voided: no shim can start it any more).
+  virtual void adopt(const std::vector<OpenAttempt>& open) = 0;
+
+  /// Starts the attempt in its slot. Failures come as news.
+  virtual void start(const LaunchOrder& order) = 0;
+
+  /// Ends the attempt's tree: asks (stop file, TERM), kills at the end of the grace.
+  virtual void stop(AttemptId attempt, bool pruning) = 0;
+
+  /// Ends the attempt's tree now.
+  virtual void kill(AttemptId attempt) = 0;
+
+  /// No more starts will come. Idle shims leave.
+  virtual void finish() = 0;
+};
+
+}  // namespace seedbed

@@ -1,0 +1,48 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "engine/records.h"
+
+namespace seedbed {
+
+/// The durable record of a study, for its one writer. Readers use results/.
+class Store {
+ public:
+  virtual ~Store() = default;
+
+  /// Commits the entries in one transaction, all or none: after success they survive the death of
+  /// this process, and after the next `sync` a power cut. A full disk is an error with code
+  /// `machine`; nothing was written then and the same call may be repeated.
+  [[nodiscard]] virtual Status commit(const std::vector<Entry>& entries) = 0;
+
+  /// Makes what was committed before the call survive a power cut. May be called from a worker
+  /// thread while the owner commits. A failure is final: do not go on.
+  [[nodiscard]] virtual Status sync() = 0;
+
+  /// Gives every entry in the order of commitment. Metric points come as MetricsReported entries,
+  /// with the points of `metric` alone (empty: none), after all other entries.
+  [[nodiscard]] virtual Status load(const std::string& metric,
+                                    const std::function<void(const Entry&)>& take) const = 0;
+
+  /// How far the sources of an attempt had been read.
+  [[nodiscard]] virtual Result<std::vector<SourcePosition>> positions(AttemptId attempt) const = 0;
+
+  /// Clean end: leaves one plain file without WAL.
+  [[nodiscard]] virtual Status close() = 0;
+};
+
+/// Opens STUDY/study.db for writing, creating it when `create`. Checks integrity, upgrades older
+/// schemas, drops a torn tail (and says so in `dropped`), refuses newer schemas and file systems
+/// whose locks do not work. The caller holds the study's lock.
+struct OpenedStore {
+  std::unique_ptr<Store> store;
+  std::vector<std::string> notes;  ///< what was dropped or repaired, for people
+};
+[[nodiscard]] Result<OpenedStore> open_store(const std::string& study_dir, bool create);
+
+}  // namespace seedbed

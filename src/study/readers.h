@@ -1,0 +1,40 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "study/study_spec.h"
+
+namespace seedbed {
+
+/// Reads a file the sweep refers to (a CSV of trials, a config template), path as written.
+/// Handed in by the caller: study/ touches no files.
+using TextReader = std::function<Result<std::string>(const std::string& path)>;
+
+/// Where the pieces of a study come from; each may be empty.
+struct StudySources {
+  std::string file_name;            ///< for messages
+  std::string file_text;            ///< the sweep file, YAML
+  std::vector<std::string> words;   ///< `NAME=SPEC` from the command line; replace the file's
+  std::vector<std::string> command; ///< after `--`; replaces the file's
+  std::vector<std::string> where;   ///< `--where`, added to the file's
+  // Options of the command line that replace keys of the file; empty = as the file says.
+  std::string metric, goal, method, order, bool_style, seed_parameter;
+  std::optional<std::uint64_t> limit, sampler_seed;
+};
+
+/// Merges file, words and options into one checked study. Every error carries file, line, column,
+/// the text concerned and a remedy; the first error of each kind of place is reported.
+[[nodiscard]] Result<StudySpec> read_study(const StudySources& sources, const TextReader& reader);
+
+/// One `NAME=SPEC` word (Hydra's sweep grammar and our short forms). `word_index` (from 1) and the
+/// column go into errors.
+[[nodiscard]] Result<Dimension> read_word(std::string_view word, int word_index);
+
+/// The study as one canonical YAML text, kept as STUDY/sweep.yaml: reading it gives the same study.
+[[nodiscard]] std::string write_study(const StudySpec& spec);
+
+}  // namespace seedbed

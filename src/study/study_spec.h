@@ -1,0 +1,97 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/outcome.h"
+#include "base/time.h"
+#include "study/command.h"
+#include "study/space.h"
+
+namespace seedbed {
+
+enum class Goal { minimize, maximize };
+
+/// What the study is after.
+struct Objective {
+  std::string metric;  ///< empty: none named
+  Goal goal = Goal::minimize;
+  bool goal_stated = false;
+};
+
+enum class Method { grid, random, sobol };
+enum class Order { given, shuffled, longest_first };
+
+/// `resources:` as written; turned into resources/Request by the controller.
+struct ResourceSpec {
+  double cpus = 1;
+  double gpus = 0;
+  std::uint64_t gpu_memory = 0;
+  std::uint64_t memory = 0;
+  int ranks = 1;
+  std::map<std::string, double> named;
+};
+
+struct LimitSpec {
+  std::optional<Milliseconds> time;        ///< wall time of one attempt
+  std::optional<Milliseconds> silence;     ///< no output for so long
+  std::optional<Milliseconds> study;       ///< the whole run
+  std::optional<std::uint64_t> log_bytes;  ///< of one attempt's log
+};
+
+struct RetrySpec {
+  int count = 0;
+  std::set<OutcomeKind> on = {OutcomeKind::exited,    OutcomeKind::signalled,
+                              OutcomeKind::timed_out, OutcomeKind::out_of_memory,
+                              OutcomeKind::start_failed};
+  Milliseconds wait{0};
+};
+
+/// One entry of `capture:`.
+struct CaptureSpec {
+  std::string file;     ///< relative to the trial's working folder, placeholders allowed; or
+  std::string pattern;  ///< an RE2 pattern with named groups, for output lines
+};
+
+/// One entry of `early_terminate`.
+struct PrunerSpec {
+  std::string type;                       ///< nan, median; others are warned about by the reader
+  std::map<std::string, double> options;  ///< min_iter, min_trials
+};
+
+enum class Workdir { here, trial };
+
+/// Everything the user asked for, checked. Made by the sweep-file and word readers.
+struct StudySpec {
+  std::string name;  ///< empty: the caller derives it
+  std::string description, project, entity;
+  Space space;
+  CommandTemplate command;
+  Objective objective;
+  Method method = Method::grid;
+  bool method_stated = false;
+  std::uint64_t sampler_seed = 0;
+  Order order = Order::given;
+  std::string seed_parameter = "seed";  ///< the replicate axis; empty: none
+  std::optional<std::uint64_t> run_cap;
+  ResourceSpec resources;
+  std::optional<std::uint32_t> slots;  ///< empty: auto
+  LimitSpec limits;
+  RetrySpec retries;
+  std::map<std::string, std::string> env;
+  Workdir workdir = Workdir::here;
+  std::vector<CaptureSpec> capture;
+  std::vector<PrunerSpec> pruners;
+  std::string template_file;  ///< `template:`; empty: none
+  bool snapshot = false;
+  std::string halt;           ///< `--halt`: first | N | X%; empty: never
+
+  std::vector<std::string> warnings;     ///< told once at the start, in order
+  std::vector<std::string> unsupported;  ///< for `plan`: keys accepted but without effect
+};
+
+}  // namespace seedbed
