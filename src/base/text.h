@@ -18,7 +18,8 @@ namespace seedbed {
 [[nodiscard]] std::optional<std::string> nearest(std::string_view word,
                                                  const std::vector<std::string>& candidates);
 
-/// One shell word, quoted only when needed: for lines that people paste. Never used to run anything.
+/// One shell word, quoted only when needed: for lines that people paste. Never used to run
+/// anything.
 [[nodiscard]] std::string shell_quote(std::string_view word);
 [[nodiscard]] std::string shell_quote(const std::vector<std::string>& words);
 

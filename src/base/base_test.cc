@@ -1,0 +1,190 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include "base/bytes.h"
+#include "base/ids.h"
+#include "base/random.h"
+#include "base/text.h"
+#include "base/time.h"
+
+namespace seedbed {
+namespace {
+
+TEST(AttemptIdText, ReadsWhatItWrites) {
+  const AttemptId id{12, 3};
+  EXPECT_EQ(id.text(), "12.3");
+  EXPECT_EQ(AttemptId::parse("12.3"), id);
+}
+
+TEST(AttemptIdText, RefusesAnythingElse) {
+  for (const char* text : {"", "12", "12.", ".1", "0.1", "1.0", "1.1x", "-1.1", "1.-1", "1 .1"}) {
+    EXPECT_FALSE(AttemptId::parse(text)) << text;
+  }
+}
+
+TEST(Duration, ReadsEveryForm) {
+  EXPECT_EQ(parse_duration("30s")->count(), 30'000);
+  EXPECT_EQ(parse_duration("10m")->count(), 600'000);
+  EXPECT_EQ(parse_duration("1h30m")->count(), 5'400'000);
+  EXPECT_EQ(parse_duration("1h 30m")->count(), 5'400'000);
+  EXPECT_EQ(parse_duration("1.5h")->count(), 5'400'000);
+  EXPECT_EQ(parse_duration("500ms")->count(), 500);
+  EXPECT_EQ(parse_duration("90")->count(), 90'000);
+  EXPECT_EQ(parse_duration("01:02:03")->count(), 3'723'000);
+  EXPECT_EQ(parse_duration("2d")->count(), 172'800'000);
+  EXPECT_EQ(parse_duration("0s")->count(), 0);
+}
+
+TEST(Duration, RefusesNonsenseWithTheAcceptedForms) {
+  for (const char* text : {"", "-1s", "1x", "s", "1h30", "1:2", "1:2:3:4", "nan", "1e99h", "1..5s",
+                           "999999999999999d", "10 m x"}) {
+    auto result = parse_duration(text);
+    ASSERT_FALSE(result) << text;
+    EXPECT_NE(result.error().message.find("30s"), std::string::npos);
+  }
+}
+
+TEST(Duration, IsPrintedWithTwoUnits) {
+  EXPECT_EQ(format_duration(Milliseconds(850)), "850ms");
+  EXPECT_EQ(format_duration(Milliseconds(12'345)), "12.3s");
+  EXPECT_EQ(format_duration(Milliseconds(59'960)), "1m 00s");
+  EXPECT_EQ(format_duration(Milliseconds(245'000)), "4m 05s");
+  EXPECT_EQ(format_duration(Milliseconds(7'620'000)), "2h 07m");
+  EXPECT_EQ(format_duration(Milliseconds(273'600'000)), "3d 04h");
+}
+
+TEST(Timestamps, ArePrintedInUtc) {
+  EXPECT_EQ(format_timestamp(Timestamp{0}), "1970-01-01T00:00:00.000Z");
+  EXPECT_EQ(format_timestamp(Timestamp{1'769'860'800'250}), "2026-01-31T12:00:00.250Z");
+}
+
+TEST(Sizes, ReadEveryForm) {
+  EXPECT_EQ(*parse_bytes("4GiB"), 4ULL << 30);
+  EXPECT_EQ(*parse_bytes("4G"), 4ULL << 30);
+  EXPECT_EQ(*parse_bytes("100MB"), 100'000'000ULL);
+  EXPECT_EQ(*parse_bytes("512k"), 512ULL * 1024);
+  EXPECT_EQ(*parse_bytes("1.5 GiB"), 3ULL << 29);
+  EXPECT_EQ(*parse_bytes("17"), 17ULL);
+}
+
+TEST(Sizes, RefuseNonsense) {
+  for (const char* text : {"", "-1", "GiB", "4XB", "4GiBs", "inf", "nan", "1e40"}) {
+    EXPECT_FALSE(parse_bytes(text)) << text;
+  }
+}
+
+TEST(Sizes, ArePrintedShort) {
+  EXPECT_EQ(format_bytes(17), "17 B");
+  EXPECT_EQ(format_bytes(1024), "1.0 KiB");
+  EXPECT_EQ(format_bytes(4ULL << 30), "4.0 GiB");
+  EXPECT_EQ(format_bytes(812 * 1024), "812 KiB");
+  EXPECT_EQ(format_bytes(std::numeric_limits<std::uint64_t>::max()), "16 EiB");
+}
+
+TEST(RandomNumbers, AreTheSameOnEveryMachine) {
+  EXPECT_EQ(mix(0, 0), 0xe220a8397b1dcdafULL);  // SplitMix64's first output for seed 0
+  EXPECT_EQ(hash_text("seedbed"), hash_text("seedbed"));
+  EXPECT_NE(hash_text("seedbed"), hash_text("seedbee"));
+}
+
+TEST(RandomNumbers, UniformStaysBelowOne) {
+  Random random(1, 2);
+  double sum = 0;
+  for (int i = 0; i < 10'000; ++i) {
+    const double u = random.uniform();
+    ASSERT_GE(u, 0.0);
+    ASSERT_LT(u, 1.0);
+    sum += u;
+  }
+  EXPECT_NEAR(sum / 10'000, 0.5, 0.02);
+}
+
+TEST(RandomNumbers, NormalHasMeanZeroAndVarianceOne) {
+  Random random(3, 4);
+  double sum = 0, squares = 0;
+  for (int i = 0; i < 20'000; ++i) {
+    const double x = random.normal();
+    sum += x, squares += x * x;
+  }
+  EXPECT_NEAR(sum / 20'000, 0, 0.03);
+  EXPECT_NEAR(squares / 20'000, 1, 0.05);
+}
+
+TEST(Permutation, VisitsEveryNumberOnceWhateverTheSize) {
+  for (std::uint64_t size : {1ULL, 2ULL, 3ULL, 5ULL, 17ULL, 64ULL, 1000ULL, 4097ULL}) {
+    const KeyedPermutation permutation(size, 42);
+    std::set<std::uint64_t> seen;
+    for (std::uint64_t i = 0; i < size; ++i) {
+      const std::uint64_t image = permutation(i);
+      ASSERT_LT(image, size);
+      seen.insert(image);
+    }
+    EXPECT_EQ(seen.size(), size);
+  }
+}
+
+TEST(Permutation, DependsOnTheKeyAndWorksForHugeSizes) {
+  const std::uint64_t huge = std::numeric_limits<std::uint64_t>::max();
+  EXPECT_LT(KeyedPermutation(huge, 1)(huge - 1), huge);
+  int same = 0;
+  for (std::uint64_t i = 0; i < 1000; ++i) {
+    same += KeyedPermutation(1000, 1)(i) == KeyedPermutation(1000, 2)(i) ? 1 : 0;
+  }
+  EXPECT_LT(same, 20);
+}
+
+TEST(Nearest, FindsTypingMistakesOnly) {
+  const std::vector<std::string> words = {"method", "metric", "parameters", "seed"};
+  EXPECT_EQ(nearest("metod", words), "method");
+  EXPECT_EQ(nearest("paramters", words), "parameters");
+  EXPECT_EQ(nearest("sede", words), "seed");
+  EXPECT_EQ(nearest("METRIC", words), "metric");
+  EXPECT_FALSE(nearest("xyzzy", words));
+  EXPECT_FALSE(nearest("", words));
+}
+
+TEST(ShellQuote, QuotesOnlyWhatNeedsIt) {
+  EXPECT_EQ(shell_quote("--lr=1e-3"), "--lr=1e-3");
+  EXPECT_EQ(shell_quote("a b"), "'a b'");
+  EXPECT_EQ(shell_quote("it's"), "'it'\\''s'");
+  EXPECT_EQ(shell_quote(""), "''");
+  EXPECT_EQ(shell_quote("$(id)"), "'$(id)'");
+  EXPECT_EQ(shell_quote(std::vector<std::string>{"echo", "a b"}), "echo 'a b'");
+}
+
+TEST(Utf8, BadBytesBecomeReplacementCharacters) {
+  EXPECT_EQ(to_valid_utf8("caf\xe9 x"), "caf\xef\xbf\xbd x");
+  EXPECT_EQ(to_valid_utf8("\xc3"), "\xef\xbf\xbd");
+  EXPECT_EQ(to_valid_utf8("é李"), "é李");
+  EXPECT_TRUE(is_valid_utf8("é李\xf0\x9f\x98\x80"));
+  for (const char* bad : {"\xff", "\xc0\x80", "\xed\xa0\x80", "\xf5\x80\x80\x80", "\xe4\xb8"}) {
+    EXPECT_FALSE(is_valid_utf8(bad));
+    EXPECT_TRUE(is_valid_utf8(to_valid_utf8(bad)));
+  }
+}
+
+TEST(OneLine, EscapesControlsAndCutsByColumns) {
+  EXPECT_EQ(one_line("a\nb\x1b[31m"), "a\\nb\\x1b[31m");
+  EXPECT_EQ(one_line("abcdef", 6), "abcdef");
+  EXPECT_EQ(one_line("abcdefg", 6), "abcde…");
+  EXPECT_EQ(one_line("李明李明", 5), "李明…");
+  EXPECT_EQ(display_width(one_line("李明李明", 4)), 3U);
+}
+
+TEST(Numbers, ArePrintedShortAndReadBack) {
+  EXPECT_EQ(format_number(0.1), "0.1");
+  EXPECT_EQ(format_number(0.1 + 0.2), "0.30000000000000004");
+  EXPECT_EQ(format_number(1e-5), "1e-05");
+  EXPECT_EQ(format_number(0.0001), "0.0001");
+  EXPECT_EQ(format_number(1), "1.0");
+  EXPECT_EQ(format_number(1e16), "1e+16");
+  EXPECT_EQ(format_number(123456789.0), "123456789.0");
+  EXPECT_EQ(format_number(std::nan("")), "nan");
+  EXPECT_EQ(format_number(-std::numeric_limits<double>::infinity()), "-inf");
+}
+
+}  // namespace
+}  // namespace seedbed
