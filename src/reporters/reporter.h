@@ -1,5 +1,6 @@
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "engine/state.h"
@@ -14,7 +15,8 @@ class Reporter {
   virtual ~Reporter() = default;
   virtual void committed(const std::vector<Entry>& entries, const StudyState& state) = 0;
   virtual void tick(Timestamp now, const StudyState& state) = 0;  ///< about five times a second
-  virtual void ended(const StudyState& state) = 0;                ///< last call: the closing lines
+  virtual void trouble(const std::string& text) = 0;  ///< not a record: the disk is full, say
+  virtual void ended(const StudyState& state) = 0;    ///< last call: the closing lines
 };
 
 }  // namespace seedbed

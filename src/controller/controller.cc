@@ -1,0 +1,279 @@
+#include "controller/controller.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "base/check.h"
+
+namespace seedbed {
+namespace {
+
+constexpr Milliseconds kMetricPeriod{100};  // waking at each write would cost ten times the CPU
+constexpr Milliseconds kSyncPeriod{1000};
+constexpr Milliseconds kTickPeriod{200};
+constexpr Milliseconds kDiskFullPeriod{1000};
+constexpr std::size_t kInputsPerTurn = 256;  // then the loop looks at signals and sockets again
+
+}  // namespace
+
+Controller::Controller(Ports ports, Engine& engine) : ports_(std::move(ports)), engine_(engine) {}
+
+void Controller::begin(RunBegan began) {
+  SEEDBED_CHECK(launcher_ != nullptr);
+  std::vector<OpenAttempt> open;
+  const StudyState& state = engine_.state();
+  for (const AttemptId id : state.open_attempts()) {
+    const AttemptStatus& attempt = *state.attempt(id);
+    const TrialStatus& trial = *state.trial(id.trial);
+    OpenAttempt one;
+    one.attempt = id;
+    one.slot = attempt.allocation.slot;
+    one.trial_dir = ports_.setup.trial_dir(trial);
+    one.ended = attempt.phase == AttemptPhase::ended;
+    if (attempt.started) {
+      one.started = true;
+      one.pid = attempt.started->pid;
+      one.start_ticks = attempt.started->start_ticks;
+      one.boot_id = attempt.started->boot_id;
+      one.host = attempt.started->host;
+    }
+    if (!one.ended) {
+      auto positions = ports_.store.positions(id);
+      if (!positions) return fail_run(positions.error());
+      ports_.metrics.follow(trial, id, *positions);
+    }
+    open.push_back(std::move(one));
+  }
+  submit(std::move(began));
+  if (!open.empty()) {
+    ports_.log.info("adopting", {{"attempts", std::to_string(open.size())}});
+    launcher_->adopt(open);
+  }
+  ports_.loop.call_after(kMetricPeriod, [this] { poll_metrics(); });
+  ports_.loop.call_after(kSyncPeriod, [this] { sync_soon(); });
+  ports_.loop.call_after(kTickPeriod, [this] { tick(); });
+}
+
+void Controller::submit(Input input, std::function<void()> done) {
+  if (ended_) return;
+  inputs_.push_back({std::move(input), std::move(done)});
+  schedule_work();
+}
+
+void Controller::schedule_work() {
+  if (work_scheduled_ || ended_) return;
+  work_scheduled_ = true;
+  ports_.loop.post([this] {
+    work_scheduled_ = false;
+    work();
+  });
+}
+
+void Controller::work() {
+  for (std::size_t i = 0; i < kInputsPerTurn && !inputs_.empty() && !ended_; ++i) {
+    Pending pending = std::move(inputs_.front());
+    inputs_.pop_front();
+    if (!handle(pending)) {
+      // Nothing was written or applied: the same input waits at the front for room on the disk.
+      if (!ended_) {
+        inputs_.push_front(std::move(pending));
+        work_scheduled_ = true;
+        ports_.loop.call_after(kDiskFullPeriod, [this] {
+          work_scheduled_ = false;
+          work();
+        });
+      }
+      return;
+    }
+    if (pending.done) pending.done();
+  }
+  if (!inputs_.empty()) schedule_work();
+}
+
+bool Controller::handle(Pending& pending) {
+  const Timestamp now = ports_.clock.wall();
+  Decision decision = engine_.decide(now, pending.input);
+  if (!decision.records.empty()) {
+    std::vector<Entry> entries;
+    entries.reserve(decision.records.size());
+    for (Record& record : decision.records) entries.push_back({now, std::move(record)});
+    if (Status committed = ports_.store.commit(entries); !committed) {
+      if (committed.error().code != ErrorCode::machine) {
+        fail_run(committed.error());
+        return false;
+      }
+      if (!disk_full_told_) {
+        disk_full_told_ = true;
+        ports_.log.warning("commit_failed", {{"why", committed.error().message}});
+        for (Reporter* reporter : ports_.reporters) {
+          reporter->trouble("records cannot be written, nothing new starts until they can: " +
+                            committed.error().message);
+        }
+      }
+      return false;
+    }
+    disk_full_told_ = false;
+    unsynced_ = true;
+    for (const Entry& entry : entries) engine_.apply(entry);
+    for (Reporter* reporter : ports_.reporters) reporter->committed(entries, engine_.state());
+  }
+  for (const Action& action : decision.actions) {
+    if (ended_) break;
+    perform(action);
+  }
+  return true;
+}
+
+struct Controller::Performer {
+  Controller& controller;
+
+  void operator()(const AskSampler& ask) const {
+    Controller* self = &controller;
+    self->ports_.proposals.ask(ask.from, ask.count,
+                               [self](ProposalsMade made) { self->submit(std::move(made)); });
+  }
+  void operator()(const StartAttempt& start) const { controller.start(start); }
+  void operator()(const StopAttempt& stop) const {
+    controller.launcher_->stop(stop.attempt, stop.cause == StopCause::pruned);
+  }
+  void operator()(const KillAttempt& kill) const { controller.launcher_->kill(kill.attempt); }
+  void operator()(const WakeAt& wake) const { controller.wake_at(wake.at); }
+  void operator()(const EndRun& run) const { controller.end(run.exit_code, false); }
+  void operator()(const LeaveNow& leave) const { controller.end(leave.exit_code, true); }
+};
+
+void Controller::perform(const Action& action) { std::visit(Performer{*this}, action); }
+
+void Controller::start(const StartAttempt& action) {
+  const TrialStatus* trial = engine_.state().trial(action.attempt.trial);
+  SEEDBED_CHECK(trial != nullptr);
+  auto prepared = ports_.setup.prepare(*trial, action.attempt, action.allocation);
+  if (!prepared) {
+    submit(AttemptDidNotStart{action.attempt, prepared.error().message});
+    return;
+  }
+  for (NoteAdded& found : prepared->notes) note(std::move(found));
+  details_[action.attempt] = std::move(prepared->details_json);
+  ports_.metrics.follow(*trial, action.attempt, {});
+  launcher_->start(prepared->order);
+}
+
+void Controller::note(NoteAdded note) { submit(NoteCame{std::move(note)}); }
+
+void Controller::attempt_running(AttemptId attempt, const ProcessIdentity& process) {
+  AttemptStarted started;
+  started.attempt = attempt;
+  started.pid = process.pid;
+  started.start_ticks = process.start_ticks;
+  started.boot_id = process.boot_id;
+  started.host = process.host;
+  if (auto found = details_.extract(attempt); !found.empty()) {
+    started.details_json = std::move(found.mapped());
+  }
+  submit(AttemptIsRunning{std::move(started)});
+}
+
+void Controller::attempt_did_not_start(AttemptId attempt, const std::string& detail) {
+  details_.erase(attempt);
+  static_cast<void>(ports_.metrics.finish(attempt, ports_.clock.wall()));
+  submit(AttemptDidNotStart{attempt, detail});
+}
+
+void Controller::attempt_ended(const ExitRecord& record) {
+  MetricFeed::Rest rest = ports_.metrics.finish(record.attempt, ports_.clock.wall());
+  if (!rest.reported.points.empty() || !rest.reported.positions.empty()) {
+    submit(MetricsArrived{std::move(rest.reported)});
+  }
+  for (NoteAdded& found : rest.notes) note(std::move(found));
+  AttemptFinished finished;
+  finished.attempt = record.attempt;
+  finished.outcome = record.outcome;
+  finished.usage = {record.wall_ms, record.cpu_ms, record.peak_memory, record.log_bytes};
+  finished.traceback_seen = rest.traceback_seen;
+  finished.seen_metrics = std::move(rest.names_seen);
+  submit(std::move(finished));
+}
+
+void Controller::attempt_tree_gone(AttemptId attempt) {
+  ports_.setup.released(attempt);
+  submit(AttemptTreeGone{attempt});
+}
+
+void Controller::attempt_lost(AttemptId attempt, const std::string& detail) {
+  MetricFeed::Rest rest = ports_.metrics.finish(attempt, ports_.clock.wall());
+  if (!rest.reported.points.empty()) submit(MetricsArrived{std::move(rest.reported)});
+  ports_.setup.released(attempt);
+  submit(AttemptIsLost{attempt, detail});
+}
+
+void Controller::attempt_unclaimed(AttemptId attempt) {
+  static_cast<void>(ports_.metrics.finish(attempt, ports_.clock.wall()));
+  ports_.setup.released(attempt);
+  submit(AttemptWasUnclaimed{attempt});
+}
+
+void Controller::poll_metrics() {
+  if (ended_) return;
+  // While inputs wait for room on the disk, nothing more is read: the files keep it.
+  if (inputs_.size() < kInputsPerTurn) {
+    for (MetricsReported& reported : ports_.metrics.poll(ports_.clock.wall())) {
+      submit(MetricsArrived{std::move(reported)});
+    }
+  }
+  ports_.loop.call_after(kMetricPeriod, [this] { poll_metrics(); });
+}
+
+void Controller::sync_soon() {
+  if (ended_) return;
+  ports_.loop.call_after(kSyncPeriod, [this] { sync_soon(); });
+  if (!unsynced_ || syncing_) return;
+  unsynced_ = false;
+  syncing_ = true;
+  auto outcome = std::make_shared<Status>();
+  ports_.loop.run_in_background([this, outcome] { *outcome = ports_.store.sync(); },
+                                [this, outcome] {
+                                  syncing_ = false;
+                                  if (!*outcome) fail_run(outcome->error());
+                                });
+}
+
+void Controller::tick() {
+  if (ended_) return;
+  for (Reporter* reporter : ports_.reporters) {
+    reporter->tick(ports_.clock.wall(), engine_.state());
+  }
+  ports_.loop.call_after(kTickPeriod, [this] { tick(); });
+}
+
+void Controller::wake_at(Timestamp at) {
+  if (wake_timer_) ports_.loop.cancel(*wake_timer_);
+  const Milliseconds delay = std::max(Milliseconds(0), at - ports_.clock.wall());
+  wake_timer_ = ports_.loop.call_after(delay, [this] {
+    wake_timer_.reset();
+    submit(TimePassed{});
+  });
+}
+
+void Controller::end(int exit_code, bool leave) {
+  ended_ = true;
+  exit_code_ = exit_code;
+  if (!leave) {
+    launcher_->finish();
+    for (Reporter* reporter : ports_.reporters) reporter->ended(engine_.state());
+  }
+  ports_.loop.stop();
+}
+
+void Controller::fail_run(Error error) {
+  if (ended_) return;
+  ports_.log.error("run_failed", {{"why", error.message}});
+  ended_ = true;
+  exit_code_ = seedbed::exit_code(error.code);
+  failure_ = std::move(error);
+  ports_.loop.stop();
+}
+
+}  // namespace seedbed

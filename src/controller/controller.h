@@ -1,0 +1,100 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/log.h"
+#include "controller/ports.h"
+#include "engine/engine.h"
+#include "env/clock.h"
+#include "env/event_loop.h"
+#include "reporters/reporter.h"
+#include "store/store.h"
+
+namespace seedbed {
+
+/// The one loop that runs a study: turns the world into inputs, commits the engine's records, and
+/// only then applies them and performs the actions. One thread; everything here is called on the
+/// loop.
+class Controller : public LaunchListener {
+ public:
+  struct Ports {
+    EventLoop& loop;
+    Clock& clock;
+    Store& store;
+    AttemptSetup& setup;
+    MetricFeed& metrics;
+    ProposalSource& proposals;
+    Log& log;
+    std::vector<Reporter*> reporters;
+  };
+
+  /// `engine` holds the applied records of the study already.
+  Controller(Ports ports, Engine& engine);
+
+  /// The launcher needs its listener first; set before `begin`.
+  void use_launcher(Launcher& launcher) { launcher_ = &launcher; }
+
+  /// Asks the launcher about open attempts and gives the engine its first input; returns at once.
+  /// The caller then runs the loop, which stops by itself at the end of the run.
+  void begin(RunBegan began);
+
+  /// Takes one more input (a command, a signal). `done` is called after its records were committed
+  /// and its actions performed.
+  void submit(Input input, std::function<void()> done = {});
+
+  /// After the loop has stopped: the exit code, and why when it was an error of ours.
+  [[nodiscard]] int exit_code() const { return exit_code_; }
+  [[nodiscard]] const std::optional<Error>& failure() const { return failure_; }
+  [[nodiscard]] const StudyState& state() const { return engine_.state(); }
+  [[nodiscard]] const Engine& engine() const { return engine_; }
+
+  // LaunchListener
+  void attempt_running(AttemptId attempt, const ProcessIdentity& process) override;
+  void attempt_did_not_start(AttemptId attempt, const std::string& detail) override;
+  void attempt_ended(const ExitRecord& record) override;
+  void attempt_tree_gone(AttemptId attempt) override;
+  void attempt_lost(AttemptId attempt, const std::string& detail) override;
+  void attempt_unclaimed(AttemptId attempt) override;
+
+ private:
+  struct Pending {
+    Input input;
+    std::function<void()> done;
+  };
+  struct Performer;
+
+  void schedule_work();
+  void work();
+  [[nodiscard]] bool handle(Pending& pending);
+  void perform(const Action& action);
+  void start(const StartAttempt& action);
+  void note(NoteAdded note);
+  void poll_metrics();
+  void sync_soon();
+  void tick();
+  void wake_at(Timestamp at);
+  void end(int exit_code, bool leave);
+  void fail_run(Error error);
+
+  Ports ports_;
+  Engine& engine_;
+  Launcher* launcher_ = nullptr;
+  std::deque<Pending> inputs_;
+  std::map<AttemptId, std::string> details_;  ///< of attempts handed to the launcher
+  bool work_scheduled_ = false;
+  bool ended_ = false;
+  bool unsynced_ = false;
+  bool syncing_ = false;
+  bool disk_full_told_ = false;
+  std::optional<EventLoop::TimerId> wake_timer_;
+  int exit_code_ = 0;
+  std::optional<Error> failure_;
+};
+
+}  // namespace seedbed
