@@ -30,9 +30,39 @@ struct Outcome {
   [[nodiscard]] bool succeeded() const { return kind == OutcomeKind::exited && code == 0; }
 };
 
-/// The word used in files, tables and `retries: {on: [...]}`.
-[[nodiscard]] std::string_view outcome_word(OutcomeKind kind);
-[[nodiscard]] std::optional<OutcomeKind> outcome_from_word(std::string_view word);
+/// The word used in files, tables and `retries: {on: [...]}`. Header-only: the shim needs it too.
+[[nodiscard]] constexpr std::string_view outcome_word(OutcomeKind kind) {
+  switch (kind) {
+    case OutcomeKind::exited:
+      return "exited";
+    case OutcomeKind::signalled:
+      return "signalled";
+    case OutcomeKind::timed_out:
+      return "timed_out";
+    case OutcomeKind::start_failed:
+      return "start_failed";
+    case OutcomeKind::stopped:
+      return "stopped";
+    case OutcomeKind::pruned:
+      return "pruned";
+    case OutcomeKind::lost:
+      return "lost";
+    case OutcomeKind::preempted:
+      return "preempted";
+    case OutcomeKind::out_of_memory:
+      return "out_of_memory";
+  }
+  return "lost";
+}
+
+[[nodiscard]] constexpr std::optional<OutcomeKind> outcome_from_word(std::string_view word) {
+  for (OutcomeKind kind : {OutcomeKind::exited, OutcomeKind::signalled, OutcomeKind::timed_out,
+                           OutcomeKind::start_failed, OutcomeKind::stopped, OutcomeKind::pruned,
+                           OutcomeKind::lost, OutcomeKind::preempted, OutcomeKind::out_of_memory}) {
+    if (outcome_word(kind) == word) return kind;
+  }
+  return std::nullopt;
+}
 
 /// One line for people: `exit code 3`, `killed by SIGSEGV (11)`, `timed out (silence)`.
 [[nodiscard]] std::string describe(const Outcome& outcome);
