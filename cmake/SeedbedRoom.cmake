@@ -3,7 +3,7 @@
 #
 #   seedbed_room(study ROOMS base LIBRARIES yaml-cpp)
 #
-# Sources are the folder's *.cc; its *_test.cc become one test program, NAME_test.
+# Sources are the folder's *.cc without main.cc; its *_test.cc become one test program, NAME_test.
 
 set(SEEDBED_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion
     -Wnon-virtual-dtor -Woverloaded-virtual -Wimplicit-fallthrough -Werror)
@@ -18,6 +18,11 @@ function(seedbed_flags target)
   endif()
 endfunction()
 
+# Everything that `make test` needs built under sanitizers.
+if(SEEDBED_TESTS AND NOT TARGET seedbed_tests)
+  add_custom_target(seedbed_tests)
+endif()
+
 # One test program; TEST_LIBRARIES are linked besides the room under test.
 function(seedbed_test name)
   cmake_parse_arguments(ARG "" "LABEL;TIMEOUT" "SOURCES;LIBRARIES" ${ARGN})
@@ -25,6 +30,7 @@ function(seedbed_test name)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest GTest::gmock
                         GTest::gtest_main)
   seedbed_flags(${name})
+  add_dependencies(seedbed_tests ${name})
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
   if(NOT ARG_LABEL)
     set(ARG_LABEL quick)
@@ -32,7 +38,8 @@ function(seedbed_test name)
   if(NOT ARG_TIMEOUT)
     set(ARG_TIMEOUT 120)
   endif()
-  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT})
+  set_tests_properties(${name} PROPERTIES LABELS "${ARG_LABEL}" TIMEOUT ${ARG_TIMEOUT}
+                       ENVIRONMENT "SEEDBED_BIN=${CMAKE_BINARY_DIR}/bin")
 endfunction()
 
 function(seedbed_room name)
@@ -40,7 +47,7 @@ function(seedbed_room name)
   file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc"
        "${CMAKE_CURRENT_SOURCE_DIR}/posix/*.cc")
   set(tests ${sources})
-  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cc$")
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(TRANSFORM ARG_ROOMS PREPEND seedbed_)
   list(TRANSFORM ARG_TEST_ROOMS PREPEND seedbed_)
