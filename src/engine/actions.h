@@ -11,7 +11,9 @@
 
 namespace seedbed {
 
-/// Ask the sampler for proposals `from` …, until `count` points or the end.
+/// Ask the sampler for proposals `from` …, until `count` points or the end. Fewer may be given (a
+/// filter that drops long stretches): `ProposalsMade::next` says how far it looked. At most one
+/// question is open at a time.
 struct AskSampler {
   std::uint64_t from = 0;
   std::uint64_t count = 0;

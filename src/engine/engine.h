@@ -26,12 +26,12 @@ struct EngineConfig {
   Objective objective;
   RetrySpec retries;
   HaltRule halt;
-  std::optional<std::uint64_t> limit;      ///< first N points of the space
+  std::optional<std::uint64_t> limit;  ///< first N points of the space
   std::optional<Milliseconds> study_limit;
-  std::vector<std::string> varying;        ///< for folder names
-  bool sampler_uses_history = false;       ///< then nothing is proposed ahead of free slots
+  std::vector<std::string> varying;   ///< for folder names
+  bool sampler_uses_history = false;  ///< then nothing is proposed ahead of free slots
   bool longest_first = false;
-  std::uint64_t lookahead = 1000;          ///< waiting trials proposed ahead
+  std::uint64_t lookahead = 1000;  ///< waiting trials proposed ahead
 };
 
 /// The brain. Pure: no clock, no files, no randomness. Decides by looking at the state; the state

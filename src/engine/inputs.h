@@ -22,15 +22,15 @@ struct RunBegan {
 
 /// The sampler's answer to AskSampler.
 struct ProposalsMade {
-  std::uint64_t from = 0;       ///< number of the first
-  std::uint64_t next = 0;       ///< number to ask next
+  std::uint64_t from = 0;  ///< number of the first
+  std::uint64_t next = 0;  ///< number to ask next
   struct One {
     std::uint64_t number = 0;
     Point point;
   };
-  std::vector<One> points;      ///< in ascending number
+  std::vector<One> points;  ///< in ascending number
   bool exhausted = false;
-  std::string error;            ///< not empty: the sampler refused; the run ends
+  std::string error;  ///< not empty: the sampler refused; the run ends
 };
 
 struct AttemptIsRunning {  ///< the launcher claimed and started it (or found it running)
@@ -40,6 +40,9 @@ struct AttemptIsRunning {  ///< the launcher claimed and started it (or found it
 struct AttemptDidNotStart {
   AttemptId attempt;
   std::string detail;  ///< the exact cause: `./train.py: no execute permission`
+  /// The cause lies in this trial's own parameters (an argument too long), so that others may well
+  /// start. False: the program itself cannot be started.
+  bool this_trial_only = false;
 };
 
 struct AttemptFinished {  ///< main process ended; metrics up to its end came before
@@ -71,7 +74,7 @@ struct TimePassed {};  ///< answer to WakeAt
 
 /// One step of the ladder: the first stops politely, the second kills, the third leaves at once.
 struct InterruptCame {
-  int signal = 2;  ///< 2 (INT) or 15 (TERM): decides the exit code
+  int signal = 2;      ///< 2 (INT) or 15 (TERM): decides the exit code
   bool drain = false;  ///< `--on-interrupt drain`, first step only
 };
 

@@ -43,11 +43,33 @@ struct RunStarted {
   std::uint64_t run = 0;
   std::string host;
   std::int64_t pid = 0;
-  std::string version;       ///< of seedbed
+  std::string version;  ///< of seedbed
   std::uint32_t slots = 0;
   std::string machine;       ///< one line: `64 cores seen, 4 usable (quota)`
   std::string details_json;  ///< command line, folder, git commit, hash of the program
+  bool retry_failed =
+      false;  ///< failed trials of the space are opened again as the walk meets them
   bool operator==(const RunStarted&) const = default;
+};
+
+/// How far a run is told to wind down; it only ever goes further.
+enum class StopMode {
+  drain,  ///< no new starts; running trials finish
+  stop,   ///< running trials are asked to end
+  kill,   ///< their trees are ended now
+  leave,  ///< the controller leaves at once
+};
+
+[[nodiscard]] std::string_view stop_mode_word(StopMode mode);
+[[nodiscard]] std::optional<StopMode> stop_mode_from_word(std::string_view word);
+
+/// The run starts nothing more. The latest one of a run counts.
+struct RunStopping {
+  std::uint64_t run = 0;
+  StopMode mode = StopMode::drain;
+  int exit_code = 6;   ///< the run's, when it ends with work left
+  std::string reason;  ///< one line: `interrupted (INT)`, `halt rule: 3 trials failed`
+  bool operator==(const RunStopping&) const = default;
 };
 
 struct RunEnded {
@@ -64,8 +86,8 @@ struct TrialProposed {
   std::string identity;        ///< point.identity()
   std::uint64_t proposal = 0;  ///< the sampler's number; unused for added trials
   std::uint32_t revision = 0;
-  bool added = false;          ///< by `add`: stays in the space whatever later runs name
-  std::string folder;          ///< under trials/
+  bool added = false;  ///< by `add`: stays in the space whatever later runs name
+  std::string folder;  ///< under trials/
   bool operator==(const TrialProposed&) const = default;
 };
 
@@ -73,6 +95,7 @@ struct TrialProposed {
 struct TrialKept {
   TrialNumber trial = 0;
   std::uint32_t revision = 0;
+  std::uint64_t proposal = 0;  ///< its number in the walk of this revision
   bool operator==(const TrialKept&) const = default;
 };
 
@@ -82,6 +105,17 @@ struct SpaceWalked {
   std::uint32_t revision = 0;
   std::uint64_t trials = 0;  ///< in the space
   bool operator==(const SpaceWalked&) const = default;
+};
+
+/// The walk of a run over the space: proposals below `next` have been taken, and `asked` more (0:
+/// none) are being asked for. Every run walks anew, so that nothing depends on an old sampler.
+struct WalkMoved {
+  std::uint32_t revision = 0;
+  std::uint64_t next = 0;
+  std::uint64_t asked = 0;
+  std::uint64_t distinct =
+      0;  ///< different points met so far, known ones too; `--limit` counts these
+  bool operator==(const WalkMoved&) const = default;
 };
 
 struct AttemptPlanned {
@@ -116,8 +150,8 @@ struct AttemptStopping {
 /// What an attempt used.
 struct Usage {
   std::int64_t wall_ms = 0;
-  std::int64_t cpu_ms = 0;            ///< user and system, of the tree as far as it was waited for
-  std::uint64_t peak_memory = 0;      ///< bytes, of the largest process; 0: unknown
+  std::int64_t cpu_ms = 0;        ///< user and system, of the tree as far as it was waited for
+  std::uint64_t peak_memory = 0;  ///< bytes, of the largest process; 0: unknown
   std::uint64_t log_bytes = 0;
   bool operator==(const Usage&) const = default;
 };
@@ -175,9 +209,9 @@ struct MetricPoint {
 
 /// How far a source of metrics has been read; resuming from it reads every point exactly once.
 struct SourcePosition {
-  std::string source;         ///< `log`, `client`, or the captured file's name
-  std::uint64_t offset = 0;   ///< bytes
-  std::string state;          ///< the parser's, opaque (header line, running numbers)
+  std::string source;        ///< `log`, `client`, or the captured file's name
+  std::uint64_t offset = 0;  ///< bytes
+  std::string state;         ///< the parser's, opaque (header line, running numbers)
   bool operator==(const SourcePosition&) const = default;
 };
 
@@ -207,11 +241,10 @@ struct NoteAdded {
   bool operator==(const NoteAdded&) const = default;
 };
 
-using Record =
-    std::variant<SpaceSet, RunStarted, RunEnded, TrialProposed, TrialKept, SpaceWalked,
-                 AttemptPlanned, AttemptStarted, AttemptStopping, AttemptEnded, AllocationReleased,
-                 TrialRequeued, TrialFinished, TrialReopened, MetricsReported, PauseSet, WidthSet,
-                 NoteAdded>;
+using Record = std::variant<SpaceSet, RunStarted, RunEnded, TrialProposed, TrialKept, SpaceWalked,
+                            AttemptPlanned, AttemptStarted, AttemptStopping, AttemptEnded,
+                            AllocationReleased, TrialRequeued, TrialFinished, TrialReopened,
+                            MetricsReported, PauseSet, WidthSet, NoteAdded>;
 
 /// A record and when it became true.
 struct Entry {
