@@ -19,14 +19,17 @@ enum class ValueKind {
 };
 
 [[nodiscard]] std::string_view kind_word(ValueKind kind);
+[[nodiscard]] std::optional<ValueKind> kind_from_word(std::string_view word);
 
 /// One value with the spelling the user typed. Equality is identity: (kind, canonical form), so
-/// `1e-3` == `0.001`, `1` != `1.0`, and the text `1` != the integer `1`. Immutable.
+/// `1e-3` == `0.001`, `1` != `1.0`, and the text `1` != the integer `1`. Zero has no sign: `-0.0`
+/// == `0.0`. Digits are compared as decimals, never rounded through a double. Immutable.
 class Value {
  public:
   Value() = default;  ///< absent
 
-  /// Reads an unquoted scalar by the rules above.
+  /// Reads an unquoted scalar by the rules above. A decimal beyond the range of a double (`1e999`)
+  /// or with an absurd exponent is a word.
   [[nodiscard]] static Value from_plain(std::string_view spelling);
   [[nodiscard]] static Value from_text(std::string_view text);  ///< quoted: always text
   [[nodiscard]] static Value absent() { return Value(); }
@@ -48,6 +51,10 @@ class Value {
   [[nodiscard]] const std::string& canonical() const { return canonical_; }
   /// The number, for integer and real (and 0/1 for booleans); nothing otherwise.
   [[nodiscard]] std::optional<double> number() const;
+  /// The exact number of an integer that fits; nothing otherwise.
+  [[nodiscard]] std::optional<std::int64_t> exact_integer() const;
+  /// The JSON of a structure; empty for every other kind.
+  [[nodiscard]] std::string_view canonical_json() const;
   [[nodiscard]] bool is_number() const {
     return kind_ == ValueKind::integer || kind_ == ValueKind::real;
   }
