@@ -260,7 +260,9 @@ void Controller::wake_at(Timestamp at) {
 void Controller::end(int exit_code, bool leave) {
   ended_ = true;
   exit_code_ = exit_code;
-  if (!leave) {
+  if (leave) {
+    launcher_->leave();
+  } else {
     launcher_->finish();
     for (Reporter* reporter : ports_.reporters) reporter->ended(engine_.state());
   }

@@ -18,17 +18,18 @@ namespace seedbed {
 struct LaunchOrder {
   AttemptId attempt;
   Allocation allocation;
-  std::vector<std::string> argv;  ///< argv[0] is resolved along the PATH of `environment`
+  std::vector<std::string> argv;         ///< argv[0] is resolved along the PATH of `environment`
   std::vector<std::string> environment;  ///< the complete one, `NAME=value`
   std::string working_dir;
-  std::string trial_dir;                  ///< exists; holds attempt-N.log and attempt-N.exit
-  std::vector<std::string> watched_files; ///< their growth counts as a sign of life, besides the log
+  std::string trial_dir;  ///< exists; holds attempt-N.log and attempt-N.exit
+  std::vector<std::string>
+      watched_files;  ///< their growth counts as a sign of life, besides the log
   std::optional<Milliseconds> time_limit;
   std::optional<Milliseconds> silence_limit;
   std::optional<std::uint64_t> log_limit;  ///< bytes
   Milliseconds grace{10'000};              ///< between TERM and KILL
   Milliseconds prune_grace{30'000};
-  std::string stop_file;                   ///< $SEEDBED_STOP: created to ask for an early end
+  std::string stop_file;  ///< $SEEDBED_STOP: created to ask for an early end
 };
 
 /// An attempt that the records show as not released: its fate must be found out.
@@ -36,8 +37,8 @@ struct OpenAttempt {
   AttemptId attempt;
   SlotNumber slot = 0;
   std::string trial_dir;
-  bool started = false;           ///< AttemptStarted is recorded
-  bool ended = false;             ///< AttemptEnded is recorded, only its tree is open
+  bool started = false;  ///< AttemptStarted is recorded
+  bool ended = false;    ///< AttemptEnded is recorded, only its tree is open
   std::int64_t pid = 0;
   std::uint64_t start_ticks = 0;
   std::string boot_id, host;
@@ -76,6 +77,10 @@ class Launcher {
 
   /// No more starts will come. Idle shims leave.
   virtual void finish() = 0;
+
+  /// The controller leaves at once (third interrupt): shims end their trees by themselves, write
+  /// the exit records and go. Returns without waiting.
+  virtual void leave() = 0;
 };
 
 }  // namespace seedbed

@@ -1,0 +1,257 @@
+#include "controller/attempt_setup.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "controller/free_port.h"
+
+namespace seedbed {
+namespace {
+
+Status write_file(const std::string& path, std::string_view text) {
+  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (descriptor < 0) return fail(ErrorCode::machine, path + ": " + std::strerror(errno));
+  std::size_t written = 0;
+  while (written < text.size()) {
+    const ssize_t count = write(descriptor, text.data() + written, text.size() - written);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) {
+      const int why = errno;
+      close(descriptor);
+      return fail(ErrorCode::machine, path + ": " + std::strerror(why));
+    }
+    written += static_cast<std::size_t>(count);
+  }
+  if (close(descriptor) != 0) return fail(ErrorCode::machine, path + ": " + std::strerror(errno));
+  return {};
+}
+
+std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+bool has_program(const Variables& variables, std::string_view name) {
+  const auto path = variables.find("PATH");
+  if (path == variables.end()) return false;
+  for (const std::string_view folder : split(path->second, ':')) {
+    if (access((std::string(folder) + "/" + std::string(name)).c_str(), X_OK) == 0) return true;
+  }
+  return false;
+}
+
+/// Where a program is: as given when it has a slash, else along PATH.
+std::string program_path(const std::string& program, const Variables& variables) {
+  const auto path = variables.find("PATH");
+  if (program.find('/') != std::string::npos || path == variables.end()) return program;
+  for (const std::string_view folder : split(path->second, ':')) {
+    std::string candidate = std::string(folder) + "/" + program;
+    if (access(candidate.c_str(), X_OK) == 0) return candidate;
+  }
+  return program;
+}
+
+class RealAttemptSetup : public AttemptSetup {
+ public:
+  RealAttemptSetup(const StudySpec& spec, SetupContext context)
+      : spec_(spec), context_(std::move(context)), base_(base_variables(context_.surroundings)) {
+    python_ = has_program(base_, "python") ? "python" : "python3";
+  }
+
+  Result<Prepared> prepare(const TrialStatus& trial, AttemptId attempt,
+                           const Allocation& allocation) override {
+    const std::string dir = trial_dir(trial);
+    if (Status made = make_trial_files(trial, dir); !made) return propagate(made);
+
+    CommandContext words = command_context(trial, attempt, allocation, dir);
+    if (spec_.command.uses_config_file()) {
+      auto filled = CommandTemplate::fill(context_.template_text, trial.point, words);
+      if (!filled) return propagate(filled);
+      if (context_.write_files) {
+        if (Status written = write_file(words.config, *filled); !written) {
+          return propagate(written);
+        }
+      }
+    }
+    auto argv = spec_.command.render(trial.point, words);
+    if (!argv) return propagate(argv);
+
+    Prepared prepared;
+    LaunchOrder& order = prepared.order;
+    order.attempt = attempt;
+    order.allocation = allocation;
+    order.trial_dir = dir;
+    order.argv = std::move(*argv);
+    order.working_dir = context_.working_dir;
+    if (spec_.workdir == Workdir::trial) {
+      order.working_dir = dir;
+      anchor_paths(order.argv);
+    }
+    auto variables = attempt_variables(trial, words, allocation, attempt);
+    if (!variables) return propagate(variables);
+    order.environment = to_words(*variables);
+    for (const CaptureSpec& capture : spec_.capture) {
+      if (capture.file.empty()) continue;
+      auto file = CommandTemplate::fill(capture.file, trial.point, words);
+      if (!file) return propagate(file);
+      order.watched_files.push_back(file->starts_with('/') ? *file
+                                                           : order.working_dir + "/" + *file);
+    }
+    order.watched_files.push_back(variables->at("SEEDBED_METRICS"));
+    order.time_limit = spec_.limits.time;
+    order.silence_limit = spec_.limits.silence;
+    order.log_limit = spec_.limits.log_bytes;
+    order.grace = context_.grace;
+    order.prune_grace = std::max(order.prune_grace, order.grace);
+    order.stop_file = variables->at("SEEDBED_STOP");
+    describe(prepared, *variables, words, attempt);
+    return prepared;
+  }
+
+  [[nodiscard]] std::string trial_dir(const TrialStatus& trial) const override {
+    return context_.study_dir + "/trials/" + trial.folder;
+  }
+
+  void released(AttemptId attempt) override { ports_.give_back(attempt); }
+
+ private:
+  Status make_trial_files(const TrialStatus& trial, const std::string& dir) const {
+    if (!context_.write_files) return {};
+    if (mkdir(dir.c_str(), 0777) != 0) {
+      if (errno == EEXIST) return {};  // an earlier attempt of this trial made it
+      if (errno != ENOENT || mkdir((context_.study_dir + "/trials").c_str(), 0777) != 0 ||
+          mkdir(dir.c_str(), 0777) != 0) {
+        return fail(ErrorCode::machine, dir + ": " + std::strerror(errno));
+      }
+    }
+    if (Status written = write_file(dir + "/wandb-params.yaml", wandb_params_yaml(trial.point));
+        !written) {
+      return written;
+    }
+    return write_file(dir + "/params.json", params_json(trial.point));
+  }
+
+  CommandContext command_context(const TrialStatus& trial, AttemptId attempt,
+                                 const Allocation& allocation, const std::string& dir) {
+    CommandContext words;
+    words.trial = std::to_string(trial.number);
+    words.attempt = std::to_string(attempt.attempt);
+    words.trial_dir = dir;
+    words.study_dir = context_.study_dir;
+    words.slot = std::to_string(allocation.slot);
+    words.params_file = dir + "/params.json";
+    words.python = python_;
+    words.port = std::to_string(ports_.lend(attempt));
+    if (spec_.command.uses_config_file()) {
+      words.config = dir + "/" + base_name(spec_.template_file);
+    }
+    return words;
+  }
+
+  /// With `workdir: trial`, words that name files where the user stood must still find them.
+  void anchor_paths(std::vector<std::string>& argv) const {
+    for (std::string& word : argv) {
+      const bool in_template = std::find(spec_.command.words().begin(), spec_.command.words().end(),
+                                         word) != spec_.command.words().end();
+      if (!in_template || word.empty() || word.front() == '/' || word.front() == '-') continue;
+      const std::string anchored = context_.working_dir + "/" + word;
+      if (&word == argv.data() && word.find('/') == std::string::npos) continue;  // along PATH
+      if (access(anchored.c_str(), F_OK) == 0) word = anchored;
+    }
+  }
+
+  Result<Variables> attempt_variables(const TrialStatus& trial, const CommandContext& words,
+                                      const Allocation& allocation, AttemptId attempt) const {
+    Variables variables = base_;
+    for (const auto& [name, text] : spec_.env) {
+      auto value = CommandTemplate::fill(text, trial.point, words);
+      if (!value) return tl::unexpected(value.error().with_context("env: " + name));
+      variables[name] = std::move(*value);
+    }
+    add_thread_variables(variables, threads_for(allocation));
+    variables.emplace("MASTER_PORT", words.port);
+    variables["SEEDBED_STUDY_DIR"] = context_.study_dir;
+    variables["SEEDBED_TRIAL"] = words.trial;
+    variables["SEEDBED_ATTEMPT"] = words.attempt;
+    variables["SEEDBED_TRIAL_DIR"] = words.trial_dir;
+    variables["SEEDBED_SLOT"] = words.slot;
+    variables["SEEDBED_PARAMS"] = words.params_file;
+    variables["SEEDBED_METRICS"] = words.trial_dir + "/metrics.jsonl";
+    variables["SEEDBED_STOP"] =
+        words.trial_dir + "/attempt-" + std::to_string(attempt.attempt) + ".stop";
+    variables["WANDB_SWEEP_PARAM_PATH"] = words.trial_dir + "/wandb-params.yaml";
+    return variables;
+  }
+
+  void describe(Prepared& prepared, const Variables& variables, const CommandContext& words,
+                AttemptId attempt) {
+    using Json = nlohmann::ordered_json;
+    Json details;
+    details["argv"] = prepared.order.argv;
+    details["program"] = program_path(prepared.order.argv[0], variables);
+    details["cwd"] = prepared.order.working_dir;
+    Json changed = Json::object();
+    for (const std::string& name : changed_names(context_.surroundings, variables)) {
+      auto value = variables.find(name);
+      changed[name] = value == variables.end() ? Json(nullptr) : Json(value->second);
+    }
+    details["env"] = std::move(changed);
+    details["port"] = words.port;
+    if (!context_.code.git_commit.empty()) {
+      details["git_commit"] = context_.code.git_commit;
+      details["git_dirty"] = context_.code.git_dirty;
+    }
+    const std::string file = code_file(prepared.order.argv);
+    if (!file.empty()) {
+      const std::string hash = hashes_.hash(file);
+      details["code_file"] = file;
+      details["code_hash"] = hash;
+      const auto known = first_hash_.emplace(file, hash).first;
+      if (known->second != hash && told_.insert(file + hash).second) {
+        prepared.notes.push_back(
+            {attempt.trial, "code_changed",
+             fmt::format("{} changed while trials waited: from trial {} on another version runs "
+                         "(hash {}, before {}); snapshot: true would keep one version",
+                         file, attempt.trial, hash, known->second)});
+      }
+    }
+    prepared.details_json = details.dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+
+  /// The file whose content decides what runs: the script after an interpreter, else the program
+  /// when it was named with a folder.
+  [[nodiscard]] std::string code_file(const std::vector<std::string>& argv) const {
+    for (std::size_t i = 0; i < argv.size() && i < 4; ++i) {
+      const std::string& word = argv[i];
+      if (word.empty() || word.front() == '-') continue;
+      const bool script = i > 0 && (word.ends_with(".py") || word.ends_with(".sh") ||
+                                    word.ends_with(".R") || word.ends_with(".jl"));
+      if (!script && !(i == 0 && word.find('/') != std::string::npos && word[0] != '/')) continue;
+      std::string path = word.front() == '/' ? word : context_.working_dir + "/" + word;
+      if (access(path.c_str(), R_OK) == 0) return path;
+    }
+    return {};
+  }
+
+  const StudySpec& spec_;
+  SetupContext context_;
+  Variables base_;
+  std::string python_;
+  FreePorts ports_;
+  FileHashes hashes_;
+  std::map<std::string, std::string> first_hash_;
+  std::set<std::string> told_;
+};
+
+}  // namespace
+
+std::unique_ptr<AttemptSetup> make_attempt_setup(const StudySpec& spec, SetupContext context) {
+  return std::make_unique<RealAttemptSetup>(spec, std::move(context));
+}
+
+}  // namespace seedbed

@@ -1,0 +1,62 @@
+#include "controller/environment.h"
+
+#include <gtest/gtest.h>
+
+namespace seedbed {
+namespace {
+
+TEST(Environment, CaseJ9_KeepsTheUsersVariablesAndDropsThoseOfAnOuterStudy) {
+  const Variables base =
+      base_variables({{"PATH", "/bin"}, {"SEEDBED_TRIAL", "3"}, {"OMPI_MCA_btl", "tcp"}});
+  EXPECT_EQ(base, (Variables{{"PATH", "/bin"}, {"OMPI_MCA_btl", "tcp"}}));
+}
+
+TEST(Environment, InsideARankTheVariablesOfTheRankAreRemoved) {
+  const Variables base = base_variables({{"OMPI_COMM_WORLD_RANK", "1"},
+                                         {"OMPI_MCA_btl", "tcp"},
+                                         {"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+                                         {"PMIX_RANK", "1"},
+                                         {"SLURM_PROCID", "0"},
+                                         {"SLURM_JOB_ID", "7"},
+                                         {"SLURM_CPU_BIND_LIST", "0x1"},
+                                         {"SLURM_TASKS_PER_NODE", "2"}});
+  EXPECT_EQ(base, (Variables{{"OMPI_ALLOW_RUN_AS_ROOT", "1"},
+                             {"SLURM_JOB_ID", "7"},
+                             {"SLURM_TASKS_PER_NODE", "2"}}));
+}
+
+TEST(Environment, CaseE1_ThreadVariablesFollowTheCoresButNeverOverrideTheUser) {
+  Variables variables = {{"OMP_NUM_THREADS", "5"}, {"PYTHONUNBUFFERED", ""}};
+  add_thread_variables(variables, 2);
+  EXPECT_EQ(variables["OMP_NUM_THREADS"], "5");
+  EXPECT_EQ(variables["PYTHONUNBUFFERED"], "");
+  EXPECT_EQ(variables["OPENBLAS_NUM_THREADS"], "2");
+  EXPECT_EQ(variables["NUMBA_NUM_THREADS"], "2");
+}
+
+TEST(Environment, CaseE1_FractionsOfACoreGetOneThread) {
+  Allocation allocation;
+  allocation.cpus = 0.5;
+  EXPECT_EQ(threads_for(allocation), 1);
+  allocation.cpus = 4;
+  EXPECT_EQ(threads_for(allocation), 4);
+  allocation.cpus = 2.5;
+  EXPECT_EQ(threads_for(allocation), 2);
+}
+
+TEST(Environment, ChangedNamesListsAddedChangedAndRemoved) {
+  EXPECT_EQ(
+      changed_names({{"A", "1"}, {"B", "1"}, {"C", "1"}}, {{"A", "1"}, {"B", "2"}, {"D", ""}}),
+      (std::vector<std::string>{"B", "C", "D"}));
+}
+
+TEST(Environment, ReadsWordsWithOddNames) {
+  char first[] = "A=b=c", second[] = "=weird=x", third[] = "EMPTY=";
+  char* words[] = {first, second, third, nullptr};
+  const Variables variables = surrounding_variables(words);
+  EXPECT_EQ(variables.at("A"), "b=c");
+  EXPECT_EQ(variables.at("EMPTY"), "");
+}
+
+}  // namespace
+}  // namespace seedbed

@@ -1,0 +1,79 @@
+#include "env/posix/command.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+
+extern char** environ;
+
+namespace seedbed {
+namespace {
+
+/// Reads until the end, the limit or the deadline; true when the end was reached.
+bool read_all(int descriptor, Milliseconds timeout, std::size_t limit, std::string& output) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  std::array<char, 65536> buffer{};
+  for (;;) {
+    const auto left =
+        std::chrono::duration_cast<Milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0 || output.size() > limit) return false;
+    pollfd waiting{descriptor, POLLIN, 0};
+    const int ready = poll(&waiting, 1, static_cast<int>(left.count()));
+    if (ready < 0 && errno != EINTR) return false;
+    if (ready <= 0) continue;
+    const ssize_t count = read(descriptor, buffer.data(), buffer.size());
+    if (count == 0) return true;
+    if (count < 0 && errno != EINTR) return false;
+    if (count > 0) output.append(buffer.data(), static_cast<std::size_t>(count));
+  }
+}
+
+}  // namespace
+
+Result<CommandOutput> run_command(const std::vector<std::string>& argv,
+                                  const std::string& working_dir, Milliseconds timeout,
+                                  std::size_t output_limit) {
+  int pipe_ends[2];
+  if (pipe2(pipe_ends, O_CLOEXEC) != 0) {
+    return fail(ErrorCode::machine, std::string("pipe: ") + std::strerror(errno));
+  }
+  std::vector<char*> words;
+  words.reserve(argv.size() + 1);
+  for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], 1);
+  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  posix_spawn_file_actions_addchdir_np(&actions, working_dir.c_str());
+  pid_t pid = 0;
+  const int spawned = posix_spawnp(&pid, words[0], &actions, nullptr, words.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(pipe_ends[1]);
+  if (spawned != 0) {
+    close(pipe_ends[0]);
+    return fail(ErrorCode::machine, argv[0] + ": " + std::strerror(spawned));
+  }
+  CommandOutput result;
+  const bool complete = read_all(pipe_ends[0], timeout, output_limit, result.output);
+  close(pipe_ends[0]);
+  if (!complete) kill(pid, SIGKILL);
+  int status = 0;
+  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  if (!complete) return fail(ErrorCode::machine, argv[0] + " gave no complete answer in time");
+  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return result;
+}
+
+}  // namespace seedbed
