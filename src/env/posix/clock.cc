@@ -1,0 +1,24 @@
+#include <ctime>
+
+#include "env/posix/posix.h"
+
+namespace seedbed {
+namespace {
+
+std::int64_t read_ms(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<std::int64_t>(now.tv_sec) * 1000 + now.tv_nsec / 1'000'000;
+}
+
+class PosixClock : public Clock {
+ public:
+  Timestamp wall() const override { return Timestamp{read_ms(CLOCK_REALTIME)}; }
+  Milliseconds monotonic() const override { return Milliseconds(read_ms(CLOCK_MONOTONIC)); }
+};
+
+}  // namespace
+
+std::unique_ptr<Clock> make_posix_clock() { return std::make_unique<PosixClock>(); }
+
+}  // namespace seedbed
