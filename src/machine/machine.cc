@@ -137,10 +137,14 @@ std::string plural(int count, std::string_view word) {
   return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
 }
 
+double cores_each(const Request& request) {
+  double each = request.cpus * std::max(1, request.ranks);
+  return each > 0 ? each : 1;
+}
+
 // How many trials of this size the usable cores carry.
 std::uint32_t fitting_slots(const Machine& machine, const Request& request) {
-  double each = request.cpus * std::max(1, request.ranks);
-  if (!(each > 0)) each = 1;
+  double each = cores_each(request);
   // A tenth of a core must give ten slots on one core although 0.1 is not exact.
   double count = std::floor(machine.usable() / each + 1e-9);
   return static_cast<std::uint32_t>(std::clamp(count, 1.0, static_cast<double>(kMaxSlots)));
@@ -229,7 +233,8 @@ Lending make_lending(const Machine& machine, const Request& request,
   inventory.cores = machine.allowed;
   inventory.cores.resize(static_cast<std::size_t>(machine.usable()), machine.allowed.back());
   inventory.memory = machine.memory();
-  inventory.shared_cores = machine.limited_by_quota();
+  // A trial larger than the machine must stay visible as such to Placement::can_ever_fit.
+  inventory.shared_cores = machine.limited_by_quota() && cores_each(request) <= machine.usable();
   lending.warnings = machine.warnings();
 
   std::uint32_t fitting = fitting_slots(machine, request);

@@ -231,6 +231,10 @@ TEST_F(MachineTest, CaseE2_NothingIsPinnedUnderAQuota) {
   EXPECT_EQ(lending.inventory.cores.size(), 2u);
   EXPECT_TRUE(lending.inventory.shared_cores);
   EXPECT_THAT(lending.warnings, IsEmpty());
+  Request large;
+  large.cpus = 4;
+  Inventory refusing = make_lending(read("core:8 pu:1"), large, {}).inventory;
+  EXPECT_FALSE(Placement(refusing).can_ever_fit(large).has_value());
 }
 
 TEST_F(MachineTest, MemoryIsTheSmallerOfMachineAndLimit) {
