@@ -1,2 +1,126 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
 #include <cstdio>
-int main() { std::puts("seedbed"); }
+#include <string>
+#include <vector>
+
+#include "base/text.h"
+#include "base/version.h"
+#include "cli/invocation.h"
+
+namespace seedbed {
+namespace {
+
+constexpr const char* kExample =
+    "Example:\n"
+    "  seedbed run lr=1e-3,1e-2 seed=range(5) -- python3 train.py\n"
+    "  seedbed status; seedbed compare; seedbed best\n"
+    "Each command explains itself: seedbed COMMAND --help";
+
+void add_commands(CLI::App& app, Invocation& invocation) {
+  add_run_command(app, invocation);
+  add_plan_command(app, invocation);
+  add_add_command(app, invocation);
+  add_list_command(app, invocation);
+  add_status_command(app, invocation);
+  add_trials_command(app, invocation);
+  add_compare_command(app, invocation);
+  add_best_command(app, invocation);
+  add_show_command(app, invocation);
+  add_logs_command(app, invocation);
+  add_export_command(app, invocation);
+  add_control_commands(app, invocation);
+  add_attach_command(app, invocation);
+  add_clean_command(app, invocation);
+  add_doctor_command(app, invocation);
+  add_capture_test_command(app, invocation);
+}
+
+/// Words up to `--` are ours, the rest is the user's command, untouched.
+Invocation split_arguments(int argc, char** argv) {
+  Invocation invocation;
+  for (int i = 1; i < argc; ++i) {
+    invocation.arguments.emplace_back(argv[i]);
+    if (invocation.has_command) {
+      invocation.command.emplace_back(argv[i]);
+    } else if (std::string_view(argv[i]) == "--") {
+      invocation.has_command = true;
+    }
+  }
+  return invocation;
+}
+
+/// The words for the parser, which wants them in reverse.
+std::vector<std::string> own_words(const Invocation& invocation) {
+  const std::size_t after = invocation.has_command ? invocation.command.size() + 1 : 0;
+  std::vector<std::string> words(invocation.arguments.begin(),
+                                 invocation.arguments.end() - static_cast<std::ptrdiff_t>(after));
+  std::reverse(words.begin(), words.end());
+  return words;
+}
+
+int report_usage(const std::string& message) {
+  std::fprintf(stderr, "seedbed: %s\n", message.c_str());
+  return exit_code(ErrorCode::usage);
+}
+
+/// A mistyped command or option gets the nearest one.
+std::string suggestion(const CLI::App& app, const Invocation& invocation) {
+  if (invocation.arguments.empty()) return {};
+  std::vector<std::string> names;
+  const CLI::App* named = nullptr;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+    if (command->get_name() == invocation.arguments[0]) named = command;
+  }
+  if (named == nullptr) {
+    if (auto near = nearest(invocation.arguments[0], names)) {
+      return fmt::format("; did you mean 'seedbed {}'?", *near);
+    }
+    return {};
+  }
+  std::vector<std::string> options;
+  for (const CLI::Option* option : named->get_options()) {
+    for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
+  }
+  for (const std::string& word : invocation.arguments) {
+    const std::string name = word.substr(0, word.find('='));
+    if (name == "--") break;
+    if (!name.starts_with("--") ||
+        std::find(options.begin(), options.end(), name) != options.end()) {
+      continue;
+    }
+    if (auto near = nearest(name, options)) return fmt::format("; did you mean {}?", *near);
+  }
+  return {};
+}
+
+int run_main(int argc, char** argv) {
+  Invocation invocation = split_arguments(argc, argv);
+  CLI::App app{"Runs many independent training runs side by side, and loses nothing.", "seedbed"};
+  app.require_subcommand(1);
+  app.set_version_flag("--version", version());
+  app.footer(kExample);
+  add_commands(app, invocation);
+  if (invocation.arguments.empty()) {
+    std::fputs(app.help().c_str(), stdout);
+    return exit_code(ErrorCode::usage);
+  }
+  try {
+    app.parse(own_words(invocation));
+  } catch (const CLI::Success& asked_for_help) {
+    return app.exit(asked_for_help);
+  } catch (const CLI::ParseError& error) {
+    return report_usage(error.what() + suggestion(app, invocation));
+  }
+  const Result<int> result = invocation.action();
+  if (result) return *result;
+  std::fprintf(stderr, "seedbed: %s\n", result.error().message.c_str());
+  return exit_code(result.error().code);
+}
+
+}  // namespace
+}  // namespace seedbed
+
+int main(int argc, char** argv) { return seedbed::run_main(argc, argv); }

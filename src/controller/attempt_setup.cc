@@ -1,6 +1,5 @@
 #include "controller/attempt_setup.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,27 +11,10 @@
 
 #include "base/text.h"
 #include "controller/free_port.h"
+#include "env/posix/files.h"
 
 namespace seedbed {
 namespace {
-
-Status write_file(const std::string& path, std::string_view text) {
-  const int descriptor = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  if (descriptor < 0) return fail(ErrorCode::machine, path + ": " + std::strerror(errno));
-  std::size_t written = 0;
-  while (written < text.size()) {
-    const ssize_t count = write(descriptor, text.data() + written, text.size() - written);
-    if (count < 0 && errno == EINTR) continue;
-    if (count <= 0) {
-      const int why = errno;
-      close(descriptor);
-      return fail(ErrorCode::machine, path + ": " + std::strerror(why));
-    }
-    written += static_cast<std::size_t>(count);
-  }
-  if (close(descriptor) != 0) return fail(ErrorCode::machine, path + ": " + std::strerror(errno));
-  return {};
-}
 
 std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 

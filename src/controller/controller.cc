@@ -40,11 +40,7 @@ void Controller::begin(RunBegan began) {
       one.boot_id = attempt.started->boot_id;
       one.host = attempt.started->host;
     }
-    if (!one.ended) {
-      auto positions = ports_.store.positions(id);
-      if (!positions) return fail_run(positions.error());
-      ports_.metrics.follow(trial, id, *positions);
-    }
+    if (!one.ended) follow(trial, id);
     open.push_back(std::move(one));
   }
   submit(std::move(began));
@@ -152,13 +148,22 @@ void Controller::start(const StartAttempt& action) {
   SEEDBED_CHECK(trial != nullptr);
   auto prepared = ports_.setup.prepare(*trial, action.attempt, action.allocation);
   if (!prepared) {
-    submit(AttemptDidNotStart{action.attempt, prepared.error().message});
+    submit(AttemptDidNotStart{action.attempt, prepared.error().message, true});
     return;
   }
   for (NoteAdded& found : prepared->notes) note(std::move(found));
   details_[action.attempt] = std::move(prepared->details_json);
-  ports_.metrics.follow(*trial, action.attempt, {});
+  follow(*trial, action.attempt);
   launcher_->start(prepared->order);
+}
+
+void Controller::follow(const TrialStatus& trial, AttemptId attempt) {
+  auto own = ports_.store.positions(attempt);
+  if (!own) return fail_run(own.error());
+  Result<std::vector<SourcePosition>> before;
+  if (attempt.attempt > 1) before = ports_.store.positions({attempt.trial, attempt.attempt - 1});
+  if (!before) return fail_run(before.error());
+  ports_.metrics.follow(trial, attempt, *own, *before);
 }
 
 void Controller::note(NoteAdded note) { submit(NoteCame{std::move(note)}); }
@@ -179,7 +184,7 @@ void Controller::attempt_running(AttemptId attempt, const ProcessIdentity& proce
 void Controller::attempt_did_not_start(AttemptId attempt, const std::string& detail) {
   details_.erase(attempt);
   static_cast<void>(ports_.metrics.finish(attempt, ports_.clock.wall()));
-  submit(AttemptDidNotStart{attempt, detail});
+  submit(AttemptDidNotStart{attempt, detail, false});
 }
 
 void Controller::attempt_ended(const ExitRecord& record) {

@@ -74,6 +74,7 @@ class Controller : public LaunchListener {
   [[nodiscard]] bool handle(Pending& pending);
   void perform(const Action& action);
   void start(const StartAttempt& action);
+  void follow(const TrialStatus& trial, AttemptId attempt);
   void note(NoteAdded note);
   void poll_metrics();
   void sync_soon();

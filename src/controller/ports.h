@@ -42,9 +42,11 @@ class MetricFeed {
  public:
   virtual ~MetricFeed() = default;
 
-  /// Begins, or resumes at `positions`, to follow an attempt.
+  /// Begins to follow an attempt: at `own`, where an earlier controller had got to; else, for a
+  /// later attempt, behind what the attempt before it (`before`) left in the shared files.
   virtual void follow(const TrialStatus& trial, AttemptId attempt,
-                      const std::vector<SourcePosition>& positions) = 0;
+                      const std::vector<SourcePosition>& own,
+                      const std::vector<SourcePosition>& before) = 0;
 
   /// New points of all followed attempts since the last call, in order of attempt. Bounded per
   /// call: what is left comes next time. What a call returned is returned once; the caller keeps

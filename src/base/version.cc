@@ -1,0 +1,7 @@
+#include "base/version.h"
+
+namespace seedbed {
+
+const char* version() { return SEEDBED_VERSION; }
+
+}  // namespace seedbed

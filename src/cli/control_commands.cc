@@ -1,0 +1,118 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "cli/invocation.h"
+#include "controller/control_handler.h"
+#include "controller/record_only.h"
+#include "controller/run_study.h"
+#include "env/posix/study_lock.h"
+
+// stop, pause, resume, slots, cancel, retry: words to the running controller. Without one, cancel
+// and retry write the record, and the next run acts on it.
+
+namespace seedbed {
+namespace {
+
+constexpr Milliseconds kAnswerTimeout{30'000};
+
+Result<int> say(const ControlLine& request, const std::string& study_dir) {
+  auto path = control_socket_path(study_dir);
+  if (!path) return propagate(path);
+  auto line = ask_controller(*path, request, kAnswerTimeout);
+  if (!line) return propagate(line);
+  auto answer = read_answer(*line);
+  if (!answer) return propagate(answer);
+  if (!answer->ok) return fail(ErrorCode::usage, answer->text);
+  std::printf("%s: %s\n", study_name(study_dir).c_str(), answer->text.c_str());
+  return 0;
+}
+
+Result<int> say_to_live(const Invocation& invocation, const ControlLine& request) {
+  auto dir = find_study(invocation);
+  if (!dir) return propagate(dir);
+  if (!StudyLock::holder(*dir)) {
+    return fail(ErrorCode::usage, fmt::format("no controller runs for study '{}'; start one with "
+                                              "seedbed run --study {}",
+                                              study_name(*dir), study_name(*dir)));
+  }
+  return say(request, *dir);
+}
+
+Result<int> say_or_record(const Invocation& invocation, const ControlLine& request,
+                          const Input& input) {
+  auto dir = find_study(invocation);
+  if (!dir) return propagate(dir);
+  if (StudyLock::holder(*dir)) return say(request, *dir);
+  auto text = record_only(*dir, invocation.command_line(), input);
+  if (!text) return propagate(text);
+  std::printf("%s: %s\n", study_name(*dir).c_str(), text->c_str());
+  return 0;
+}
+
+struct ControlOptions {
+  bool drain = false;
+  std::uint32_t slots = 0;
+  std::vector<std::string> trials;
+};
+
+Result<int> cancel(const Invocation& invocation, const ControlOptions& options) {
+  auto trials = read_trial_numbers(options.trials);
+  if (!trials) return propagate(trials);
+  return say_or_record(invocation, control_request::cancel(*trials), CancelAsked{*trials});
+}
+
+Result<int> retry(const Invocation& invocation, const ControlOptions& options) {
+  auto trials = read_trial_numbers(options.trials);
+  if (!trials) return propagate(trials);
+  return say_or_record(invocation, control_request::retry(*trials), RetryAsked{*trials});
+}
+
+using Options = std::shared_ptr<ControlOptions>;
+
+CLI::App* add(CLI::App& app, Invocation& invocation, const Options& options, const char* name,
+              const char* what, bool positional_study,
+              std::function<Result<int>(const Invocation&, const ControlOptions&)> act) {
+  CLI::App* command = app.add_subcommand(name, what);
+  add_study_options(*command, invocation, positional_study);
+  command->callback([&invocation, options, act = std::move(act)] {
+    invocation.action = [&invocation, options, act] { return act(invocation, *options); };
+  });
+  return command;
+}
+
+}  // namespace
+
+void add_control_commands(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<ControlOptions>();
+  add(app, invocation, options, "stop", "End the run: running trials go back to waiting", true,
+      [](const Invocation& call, const ControlOptions& given) {
+        return say_to_live(call, control_request::stop(given.drain));
+      })
+      ->add_flag("--drain", options->drain, "Let running trials finish");
+  add(app, invocation, options, "pause", "Start no new trials", true,
+      [](const Invocation& call, const ControlOptions&) {
+        return say_to_live(call, control_request::pause(true));
+      });
+  add(app, invocation, options, "resume", "Start trials again", true,
+      [](const Invocation& call, const ControlOptions&) {
+        return say_to_live(call, control_request::pause(false));
+      });
+  add(app, invocation, options, "slots", "Change how many trials run at once", false,
+      [](const Invocation& call, const ControlOptions& given) {
+        return say_to_live(call, control_request::slots(given.slots));
+      })
+      ->add_option("N", options->slots, "Trials at once")
+      ->required()
+      ->check(CLI::Range(1U, 1'000'000U));
+  add(app, invocation, options, "cancel", "Never run these trials; stop them if they run", false,
+      cancel)
+      ->add_option("TRIAL", options->trials, "Numbers: 3, 5-8")
+      ->required();
+  add(app, invocation, options, "retry", "Run failed or cancelled trials again", false, retry)
+      ->add_option("TRIAL", options->trials, "Numbers: 3, 5-8; default: all failed ones");
+}
+
+}  // namespace seedbed

@@ -1,0 +1,239 @@
+#include "cli/plan.h"
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/text.h"
+#include "controller/attempt_setup.h"
+#include "controller/held_study.h"
+#include "controller/proposal_source.h"
+#include "env/posix/files.h"
+#include "env/posix/identity.h"
+#include "machine/machine.h"
+#include "samplers/sampler.h"
+#include "study/folder_name.h"
+
+namespace seedbed {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::uint64_t kShownTrials = 5;
+constexpr std::size_t kShownValues = 12;
+constexpr std::uint64_t kCountedByWalking = 100'000;
+
+struct PlannedTrial {
+  TrialStatus trial;
+  std::vector<std::string> argv;
+  std::vector<std::string> env;  ///< `NAME=value` of changed variables
+  std::string folder;
+  std::string refused;  ///< why this trial could not start
+};
+
+struct Plan {
+  std::string trials;  ///< `24 trials`, `at most 24 trials`, `endless`
+  Json count;
+  Machine machine;
+  std::uint32_t slots = 1;
+  std::vector<std::string> warnings;
+  std::vector<PlannedTrial> first;
+};
+
+/// Counts exactly where filters make multiplication an upper bound and walking is cheap.
+Result<std::string> count_trials(const StudySpec& spec, const Sampler& sampler, Json& json) {
+  PointCount count = spec.space.count();
+  if (!count.infinite && !count.exact && !count.saturated && count.value <= kCountedByWalking) {
+    std::set<std::string> distinct;
+    ProposalsMade made;
+    while (!made.exhausted) {
+      made = collect_proposals(sampler, spec.sampler_seed, made.next, kCountedByWalking);
+      if (!made.error.empty()) return fail(ErrorCode::usage, made.error);
+      for (const auto& one : made.points) distinct.insert(one.point.identity());
+    }
+    count.value = distinct.size();
+    count.exact = true;
+  }
+  if (spec.run_cap && (count.infinite || count.saturated || *spec.run_cap < count.value)) {
+    json = {{"trials", *spec.run_cap}, {"exact", count.exact || count.infinite}};
+    return fmt::format("{} trials (the first {} of {})", *spec.run_cap, *spec.run_cap,
+                       count.infinite    ? "an endless space"
+                       : count.saturated ? "more than 10^19 points"
+                                         : fmt::format("{} points", count.value));
+  }
+  json = {{"trials", count.value}, {"exact", count.exact && !count.saturated}};
+  if (count.infinite) {
+    json = {{"trials", nullptr}, {"exact", false}};
+    return std::string("an endless space; give --limit N");
+  }
+  if (count.saturated) return std::string("more than 10^19 trials");
+  return fmt::format("{}{} trial{}", count.exact ? "" : "at most ", count.value,
+                     count.value == 1 ? "" : "s");
+}
+
+std::string shown_values(const Dimension& dimension) {
+  if (!dimension.finite() || dimension.values.empty()) {
+    return dimension.distribution ? dimension.distribution->describe() : "";
+  }
+  std::vector<std::string> values;
+  for (std::uint64_t i = 0; i < dimension.size() && i < kShownValues; ++i) {
+    const Value value = dimension.at(i);
+    values.push_back(fmt::format("{} ({})",
+                                 value.is_absent() ? "absent" : one_line(value.spelling(), 40),
+                                 kind_word(value.kind())));
+  }
+  if (dimension.size() > kShownValues) {
+    values.push_back(fmt::format("… {} in all", dimension.size()));
+  }
+  return join(values, ", ");
+}
+
+Result<Plan> make_plan(const RunRequest& request) {
+  const StudySpec& spec = request.spec;
+  auto sampler = make_sampler(spec);
+  if (!sampler) return propagate(sampler);
+  Plan plan;
+  auto counted = count_trials(spec, **sampler, plan.count);
+  if (!counted) return propagate(counted);
+  plan.trials = *counted;
+  plan.machine = read_machine();
+  const Request wanted = request_of(spec.resources);
+  Lending lending = make_lending(plan.machine, wanted, request.slots ? request.slots : spec.slots);
+  plan.slots = lending.inventory.slots;
+  plan.warnings = spec.warnings;
+  for (std::string& warning : lending.warnings) plan.warnings.push_back(std::move(warning));
+
+  SetupContext context;
+  context.study_dir = request.study_dir;
+  context.working_dir = request.working_dir;
+  context.surroundings = request.surroundings;
+  context.host = host_name();
+  context.write_files = false;
+  if (!spec.template_file.empty()) {
+    auto text = read_file(spec.template_file);
+    if (!text) return tl::unexpected(text.error().with_context("template"));
+    context.template_text = std::move(*text);
+  }
+  auto setup = make_attempt_setup(spec, context);
+  Placement placement(lending.inventory);
+  const ProposalsMade made = collect_proposals(
+      **sampler, spec.sampler_seed, 0, std::min(kShownTrials, spec.run_cap.value_or(kShownTrials)));
+  if (!made.error.empty()) return fail(ErrorCode::usage, made.error);
+  for (const auto& one : made.points) {
+    PlannedTrial planned;
+    planned.trial.number = plan.first.size() + 1;
+    planned.trial.point = one.point;
+    planned.trial.folder = trial_folder_name(planned.trial.number, one.point, spec.space.varying());
+    const AttemptId attempt{planned.trial.number, 1};
+    const Allocation allocation = placement.place(wanted).value_or(Allocation{});
+    auto prepared = setup->prepare(planned.trial, attempt, allocation);
+    if (prepared) {
+      planned.argv = prepared->order.argv;
+      const Json details = Json::parse(prepared->details_json);
+      for (const auto& [name, value] : details.at("env").items()) {
+        planned.env.push_back(value.is_null() ? name + " (removed)"
+                                              : name + "=" + value.get<std::string>());
+      }
+    } else {
+      planned.refused = prepared.error().message;
+    }
+    planned.folder = setup->trial_dir(planned.trial);
+    plan.first.push_back(std::move(planned));
+  }
+  return plan;
+}
+
+void print_text(const RunRequest& request, const Plan& plan) {
+  const StudySpec& spec = request.spec;
+  std::string text = fmt::format("{}: {}\n", request.name, plan.trials);
+  text += fmt::format("  records   {}\n", request.study_dir);
+  text += fmt::format("  machine   {}; {} at once, {} core{} each\n", plan.machine.describe(),
+                      plan.slots, format_number(spec.resources.cpus),
+                      spec.resources.cpus == 1 ? "" : "s");
+  if (!spec.objective.metric.empty()) {
+    text += fmt::format("  metric    {} ({})\n", spec.objective.metric,
+                        spec.objective.goal == Goal::maximize ? "maximize" : "minimize");
+  }
+  text += "  parameters\n";
+  for (const std::string& name : spec.space.names()) {
+    const Dimension* dimension = spec.space.dimension(name);
+    text +=
+        fmt::format("    {}: {}\n", one_line(name, 60),
+                    dimension == nullptr ? "from the explicit trials" : shown_values(*dimension));
+  }
+  for (const std::string& warning : plan.warnings) text += "  warning: " + warning + "\n";
+  for (const std::string& key : spec.unsupported) text += "  without effect: " + key + "\n";
+  text += fmt::format("  first trials\n");
+  for (const PlannedTrial& planned : plan.first) {
+    text += fmt::format("    {}\n", planned.trial.folder);
+    if (!planned.refused.empty()) {
+      text += "      refused: " + planned.refused + "\n";
+      continue;
+    }
+    text += "      " + one_line(shell_quote(planned.argv), 2000) + "\n";
+    std::vector<std::string> env;
+    for (const std::string& one : planned.env) env.push_back(one_line(one, 120));
+    text += "      env " + join(env, " ") + "\n";
+  }
+  text += "Nothing was started or written.\n";
+  std::fputs(text.c_str(), stdout);
+}
+
+void print_json(const RunRequest& request, const Plan& plan) {
+  const StudySpec& spec = request.spec;
+  Json json;
+  json["schema"] = 1;
+  json["study"] = request.name;
+  json["study_dir"] = request.study_dir;
+  json["count"] = plan.count;
+  json["slots"] = plan.slots;
+  json["machine"] = plan.machine.describe();
+  if (!spec.objective.metric.empty()) {
+    json["metric"] = {{"name", spec.objective.metric},
+                      {"goal", spec.objective.goal == Goal::maximize ? "maximize" : "minimize"}};
+  }
+  json["parameters"] = Json::array();
+  for (const std::string& name : spec.space.names()) {
+    const Dimension* dimension = spec.space.dimension(name);
+    Json one{{"name", name}};
+    if (dimension != nullptr && !dimension->values.empty()) {
+      one["values"] = Json::array();
+      for (const Value& value : dimension->values) {
+        one["values"].push_back({{"text", value.spelling()}, {"kind", kind_word(value.kind())}});
+      }
+    } else if (dimension != nullptr && dimension->distribution) {
+      one["distribution"] = dimension->distribution->describe();
+    }
+    json["parameters"].push_back(std::move(one));
+  }
+  json["warnings"] = plan.warnings;
+  json["unsupported"] = spec.unsupported;
+  json["first_trials"] = Json::array();
+  for (const PlannedTrial& planned : plan.first) {
+    Json one{{"trial", planned.trial.number},
+             {"folder", planned.folder},
+             {"argv", planned.argv},
+             {"env", planned.env},
+             {"working_dir", request.working_dir}};
+    if (!planned.refused.empty()) one["refused"] = planned.refused;
+    json["first_trials"].push_back(std::move(one));
+  }
+  std::puts(json.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+}
+
+}  // namespace
+
+Result<int> print_plan(const RunRequest& request, const std::string& output) {
+  auto plan = make_plan(request);
+  if (!plan) return propagate(plan);
+  if (output == "json") {
+    print_json(request, *plan);
+  } else {
+    print_text(request, *plan);
+  }
+  return 0;
+}
+
+}  // namespace seedbed

@@ -1,0 +1,221 @@
+#include "cli/run_options.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "base/bytes.h"
+#include "base/text.h"
+#include "env/posix/files.h"
+
+extern char** environ;
+
+namespace seedbed {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::size_t kLargestSweepFile = 16 << 20;
+
+bool is_spec_word(const std::string& word) {
+  const std::size_t equals = word.find('=');
+  // A path with a '=' in its folder's name is still a file.
+  return equals != std::string::npos && equals > 0 && word.find('/') > equals;
+}
+
+Status take_words(const Invocation& invocation, const RunOptions& options, StudySources& sources,
+                  std::string& file) {
+  for (const std::string& word : options.words) {
+    if (is_spec_word(word)) {
+      sources.words.push_back(word);
+    } else if (file.empty()) {
+      file = word;
+    } else {
+      return fail(ErrorCode::usage,
+                  fmt::format("'{}' is neither NAME=SPEC nor the sweep file (that is {}); the "
+                              "command of the trials comes after --",
+                              one_line(word, 80), one_line(file, 80)));
+    }
+  }
+  if (file.empty() && !invocation.study.empty()) {
+    auto dir = find_study(invocation);
+    if (!dir) return propagate(dir);
+    file = *dir + "/sweep.yaml";
+  }
+  if (!file.empty()) {
+    auto text = read_file(file, kLargestSweepFile);
+    if (!text) return tl::unexpected(Error{ErrorCode::usage, text.error().message});
+    sources.file_name = file;
+    sources.file_text = std::move(*text);
+  }
+  return {};
+}
+
+/// `--name`, the file's name, its stem, or the stem of the script or program.
+std::string derive_name(const RunOptions& options, const Invocation& invocation,
+                        const StudySpec& spec, const std::string& file) {
+  if (!options.name.empty()) return options.name;
+  if (!invocation.study.empty()) {
+    auto dir = find_study(invocation);
+    if (dir) return study_name(*dir);
+  }
+  if (!spec.name.empty()) return spec.name;
+  if (!file.empty()) return fs::path(file).stem().string();
+  const std::vector<std::string>& words = spec.command.words();
+  for (const std::string& word : words) {
+    const std::string extension = fs::path(word).extension().string();
+    if (extension == ".py" || extension == ".sh" || extension == ".R" || extension == ".jl") {
+      return fs::path(word).stem().string();
+    }
+  }
+  return words.empty() ? "study" : fs::path(words[0]).stem().string();
+}
+
+Status apply_resources(const RunOptions& options, StudySpec& spec) {
+  if (options.cpus) {
+    if (!(*options.cpus > 0) || *options.cpus > 1e6) {
+      return fail(ErrorCode::usage, "--cpus: cores per trial, more than 0");
+    }
+    spec.resources.cpus = *options.cpus;
+  }
+  if (!options.memory.empty()) {
+    auto bytes = parse_bytes(options.memory);
+    if (!bytes) return tl::unexpected(bytes.error().with_context("--memory"));
+    spec.resources.memory = *bytes;
+  }
+  if (!options.gpus.empty()) {
+    return fail(ErrorCode::usage,
+                "--gpus: this version of seedbed does not manage GPUs yet; leave it out, and the "
+                "trials see the devices that you see");
+  }
+  if (options.launcher != "local") {
+    return fail(ErrorCode::usage, fmt::format("--launcher {}: this version of seedbed has the "
+                                              "local launcher alone",
+                                              options.launcher));
+  }
+  if (options.slots && *options.slots == 0) {
+    return fail(ErrorCode::usage, "--slots: trials at once, at least 1");
+  }
+  return {};
+}
+
+}  // namespace
+
+void add_run_options(CLI::App& command, Invocation& invocation, RunOptions& options) {
+  command.add_option("WORDS", options.words,
+                     "The sweep file (YAML), and NAME=SPEC words, which replace the file's");
+  command.add_option("--name", options.name, "Name of the study");
+  add_study_options(command, invocation, false);
+  command.add_option("--method", options.method, "grid, random or sobol");
+  command.add_option("--sampler-seed", options.sampler_seed, "Seed of random and sobol");
+  command.add_option("--slots", options.slots, "Trials at once (default: what fits)");
+  command.add_option("--limit", options.limit, "The first N points of the space");
+  command.add_flag("--yes,-y", options.yes, "Yes to more than 10,000 trials");
+  command.add_option("--order", options.order, "given, shuffled or longest-first");
+  command.add_option("--halt", options.halt, "Stop starting after failures: first, N or X%");
+  command.add_flag("--retry-failed", options.retry_failed, "Run failed trials again");
+  command.add_option("--grace", options.grace, "Time between asking and killing")
+      ->capture_default_str();
+  command.add_option("--metric", options.metric, "The metric that decides");
+  command.add_option("--goal", options.goal, "minimize or maximize");
+  command.add_option("--where", options.where, "Keep only points where this holds");
+  command.add_option("--cpus", options.cpus, "Cores per trial");
+  command.add_option("--memory", options.memory, "Memory per trial (4GiB)");
+  command.add_option("--gpus", options.gpus, "Not in this version");
+  command.add_option("--launcher", options.launcher, "local")->capture_default_str();
+  command.add_option("--seed-parameter", options.seed_parameter,
+                     "The parameter that makes replicates; none");
+  command.add_option("--bool-style", options.bool_style, "How booleans are passed");
+  command.add_option("--on-interrupt", options.on_interrupt, "What the first Ctrl-C does")
+      ->check(CLI::IsMember({"stop", "drain"}))
+      ->capture_default_str();
+  command.add_flag("--new-command", options.new_command,
+                   "Keep trials of another command in this study");
+  command.add_flag("--take-over", options.take_over, "Take a study that another host held");
+  add_output_option(command, invocation);
+}
+
+Result<RunRequest> read_run(const Invocation& invocation, const RunOptions& options) {
+  StudySources sources;
+  std::string file;
+  if (Status taken = take_words(invocation, options, sources, file); !taken) {
+    return propagate(taken);
+  }
+  sources.command = invocation.command;
+  sources.where = options.where;
+  sources.metric = options.metric;
+  sources.goal = options.goal;
+  sources.method = options.method;
+  sources.order = options.order;
+  sources.bool_style = options.bool_style;
+  sources.seed_parameter = options.seed_parameter;
+  sources.limit = options.limit;
+  sources.sampler_seed = options.sampler_seed;
+
+  const std::string folder = fs::path(file).parent_path().string();
+  auto spec = read_study(sources, [&folder](const std::string& path) {
+    // A file that the sweep names stands beside the sweep file, or where the user stands.
+    const std::string beside = folder.empty() ? path : folder + "/" + path;
+    return read_file(!path.starts_with('/') && path_exists(beside) ? beside : path);
+  });
+  if (!spec) return propagate(spec);
+  if (!options.halt.empty()) spec->halt = options.halt;
+  if (Status applied = apply_resources(options, *spec); !applied) return propagate(applied);
+  auto grace = parse_duration(options.grace);
+  if (!grace) return tl::unexpected(grace.error().with_context("--grace"));
+
+  RunRequest request;
+  request.name = derive_name(options, invocation, *spec, file);
+  auto dir = study_dir_for(invocation, request.name);
+  if (!dir) return propagate(dir);
+  request.spec = std::move(*spec);
+  request.study_dir = std::move(*dir);
+  request.command_line = invocation.command_line();
+  std::error_code error;
+  request.working_dir = fs::current_path(error).string();
+  if (error) return fail(ErrorCode::machine, "the current folder: " + error.message());
+  request.surroundings = surrounding_variables(environ);
+  request.slots = options.slots;
+  request.grace = *grace;
+  request.new_command = options.new_command;
+  request.retry_failed = options.retry_failed;
+  request.take_over = options.take_over;
+  request.drain_on_interrupt = options.on_interrupt == "drain";
+  return request;
+}
+
+Result<std::string> study_dir_for(const Invocation& invocation, const std::string& name) {
+  if (!invocation.study.empty()) {
+    auto dir = find_study(invocation);
+    if (dir) return dir;
+  }
+  constexpr std::size_t kLongestName = 200;
+  if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos ||
+      name.find('\0') != std::string::npos || name.size() > kLongestName) {
+    return fail(ErrorCode::usage,
+                fmt::format("'{}' cannot be the name of a study: it is the name of its folder, so "
+                            "no slash, not . or .., and at most {} bytes; give --name",
+                            one_line(name, 60), kLongestName));
+  }
+  std::error_code error;
+  const fs::path dir = fs::absolute(fs::path(invocation.dir) / name, error);
+  if (error) return fail(ErrorCode::machine, invocation.dir + ": " + error.message());
+  return canonical_path(dir.string());
+}
+
+Status check_size(const StudySpec& spec, bool yes) {
+  if (yes || spec.run_cap) return {};
+  const PointCount count = spec.space.count();
+  if (count.infinite || (count.value <= kManyTrials && !count.saturated)) return {};
+  return fail(ErrorCode::usage,
+              fmt::format("that is {}{} trials; say --yes to run them all, or --limit N for the "
+                          "first N{}",
+                          count.exact ? "" : "up to ",
+                          count.saturated ? "more than 10^19" : fmt::format("{}", count.value),
+                          spec.method == Method::grid ? ", or --method random with --limit" : ""));
+}
+
+}  // namespace seedbed

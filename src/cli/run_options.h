@@ -1,0 +1,46 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "cli/invocation.h"
+#include "controller/run_study.h"
+#include "study/readers.h"
+
+namespace seedbed {
+
+/// The options of `run` and `plan`, as given.
+struct RunOptions {
+  std::vector<std::string> words;  ///< FILE and NAME=SPEC
+  std::string name, method, order, halt, metric, goal, bool_style, seed_parameter, memory, gpus;
+  std::string launcher = "local";
+  std::string grace = "10s";
+  std::string on_interrupt = "stop";
+  std::vector<std::string> where;
+  std::optional<std::uint64_t> sampler_seed, limit;
+  std::optional<std::uint32_t> slots;
+  std::optional<double> cpus;
+  bool yes = false, retry_failed = false, new_command = false, take_over = false, detach = false,
+       dry_run = false;
+};
+
+/// Adds them all to a subcommand.
+void add_run_options(CLI::App& command, Invocation& invocation, RunOptions& options);
+
+/// Reads the sweep file and the words, applies the options, and says which study is meant. Touches
+/// nothing.
+[[nodiscard]] Result<RunRequest> read_run(const Invocation& invocation, const RunOptions& options);
+
+/// The absolute folder of a study that may not exist yet; refuses names that would lead elsewhere.
+[[nodiscard]] Result<std::string> study_dir_for(const Invocation& invocation,
+                                                const std::string& name);
+
+/// More than this many trials need `--yes` or `--limit`.
+inline constexpr std::uint64_t kManyTrials = 10'000;
+[[nodiscard]] Status check_size(const StudySpec& spec, bool yes);
+
+}  // namespace seedbed

@@ -1,0 +1,126 @@
+#include "controller/held_study.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "env/posix/files.h"
+#include "samplers/sampler.h"
+#include "study/readers.h"
+
+namespace seedbed {
+
+void HeldStudy::fold(Engine& engine) {
+  for (const Entry& entry : entries) engine.apply(entry);
+  entries.clear();
+  entries.shrink_to_fit();
+}
+
+const SpaceSet* HeldStudy::latest_space() const {
+  const SpaceSet* latest = nullptr;
+  for (const Entry& entry : entries) {
+    if (const auto* space = std::get_if<SpaceSet>(&entry.record)) latest = space;
+  }
+  return latest;
+}
+
+std::uint64_t HeldStudy::runs() const {
+  std::uint64_t runs = 0;
+  for (const Entry& entry : entries) {
+    if (const auto* run = std::get_if<RunStarted>(&entry.record)) runs = run->run;
+  }
+  return runs;
+}
+
+Result<HeldStudy> hold_study(const std::string& dir, const HoldOptions& options) {
+  if (options.create) {
+    if (Status made = make_directories(dir + "/trials"); !made) return propagate(made);
+  } else if (!path_exists(dir + "/study.db")) {
+    return fail(ErrorCode::usage,
+                fmt::format("no study at {}; seedbed list shows the studies here", dir));
+  }
+  auto lock = StudyLock::acquire(dir, {options.command_line, options.now, options.take_over});
+  if (!lock) return propagate(lock);
+  auto opened = open_store(dir, options.create);
+  if (!opened) return propagate(opened);
+  HeldStudy held{dir, std::move(*lock), std::move(opened->store), std::move(opened->notes), {}};
+  if (const auto& previous = held.lock.previous()) {
+    held.notes.push_back(
+        fmt::format("the controller with pid {} since {} is gone; continuing "
+                    "where it stopped",
+                    previous->pid, previous->since));
+  }
+  Status loaded =
+      held.store->load(options.metric, [&](const Entry& entry) { held.entries.push_back(entry); });
+  if (!loaded) return propagate(loaded);
+  return held;
+}
+
+Request request_of(const ResourceSpec& resources) {
+  Request request;
+  request.cpus = resources.cpus;
+  request.gpus = resources.gpus;
+  request.gpu_memory = resources.gpu_memory;
+  request.memory = resources.memory;
+  request.ranks = resources.ranks;
+  request.named = resources.named;
+  return request;
+}
+
+Result<EngineConfig> engine_config(const StudySpec& spec) {
+  EngineConfig config;
+  config.request = request_of(spec.resources);
+  config.objective = spec.objective;
+  config.retries = spec.retries;
+  if (!spec.halt.empty()) {
+    auto halt = HaltRule::parse(spec.halt);
+    if (!halt) return propagate(halt);
+    config.halt = *halt;
+  }
+  config.limit = spec.run_cap;
+  config.study_limit = spec.limits.study;
+  config.varying = spec.space.varying();
+  config.longest_first = spec.order == Order::longest_first;
+  if (config.longest_first) config.lookahead = 100'000;  // the longest must be known to go first
+  return config;
+}
+
+Result<std::vector<std::unique_ptr<Pruner>>> make_pruners(const StudySpec& spec) {
+  std::vector<std::unique_ptr<Pruner>> pruners;
+  for (const PrunerSpec& rule : spec.pruners) {
+    auto pruner = make_pruner(rule, spec.objective.goal);
+    if (!pruner) return propagate(pruner);
+    pruners.push_back(std::move(*pruner));
+  }
+  return pruners;
+}
+
+std::optional<SpaceSet> changed_space(const StudySpec& spec, const SpaceSet* latest) {
+  SpaceSet space;
+  space.revision = latest == nullptr ? 1 : latest->revision + 1;
+  space.spec_yaml = write_study(spec);
+  space.command_identity = spec.command.identity();
+  space.metric = spec.objective.metric;
+  space.goal = spec.objective.goal;
+  space.seed_parameter = spec.seed_parameter;
+  if (latest != nullptr) {
+    SpaceSet same = space;
+    same.revision = latest->revision;
+    if (same == *latest) return std::nullopt;
+  }
+  return space;
+}
+
+Status check_same_command(const StudySpec& spec, const SpaceSet* latest, const std::string& name,
+                          bool new_command) {
+  if (latest == nullptr || new_command || latest->command_identity == spec.command.identity()) {
+    return {};
+  }
+  return fail(ErrorCode::usage,
+              fmt::format("study '{}' was made with another command:\n  then: {}\n  now:  {}\n"
+                          "Its trials would not compare. Give this one another --name, or say "
+                          "--new-command to keep both in one study.",
+                          name, latest->command_identity, spec.command.identity()));
+}
+
+}  // namespace seedbed

@@ -1,0 +1,128 @@
+#include "controller/local_metric_feed.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/text.h"
+#include "metrics/attempt_metrics.h"
+
+namespace seedbed {
+namespace {
+
+std::vector<ReadPosition> to_read(const std::vector<SourcePosition>& positions) {
+  std::vector<ReadPosition> read;
+  read.reserve(positions.size());
+  for (const SourcePosition& one : positions) read.push_back({one.source, one.offset, one.state});
+  return read;
+}
+
+void append(MetricsRead&& read, MetricsReported& reported) {
+  for (MetricSample& sample : read.samples) {
+    reported.points.push_back({std::move(sample.name), sample.step, sample.value, sample.at});
+  }
+  for (ReadPosition& one : read.positions) {
+    const auto known = std::find_if(
+        reported.positions.begin(), reported.positions.end(),
+        [&one](const SourcePosition& position) { return position.source == one.source; });
+    SourcePosition position{std::move(one.source), one.offset, std::move(one.state)};
+    if (known == reported.positions.end()) {
+      reported.positions.push_back(std::move(position));
+    } else {
+      *known = std::move(position);
+    }
+  }
+}
+
+class LocalMetricFeed : public MetricFeed {
+ public:
+  LocalMetricFeed(const StudySpec& spec, std::string study_dir, std::string working_dir)
+      : spec_(spec), study_dir_(std::move(study_dir)), working_dir_(std::move(working_dir)) {}
+
+  void follow(const TrialStatus& trial, AttemptId attempt, const std::vector<SourcePosition>& own,
+              const std::vector<SourcePosition>& before) override {
+    const std::vector<ReadPosition> start =
+        own.empty() ? AttemptMetrics::for_next_attempt(to_read(before)) : to_read(own);
+    const AttemptSources sources = sources_of(trial, attempt);
+    auto metrics = AttemptMetrics::make(sources, start);
+    // A position that cannot be read: the files still hold everything, so read them anew.
+    if (!metrics) metrics = AttemptMetrics::make(sources, {});
+    if (metrics) followed_[attempt] = std::move(*metrics);
+  }
+
+  std::vector<MetricsReported> poll(Timestamp now) override {
+    std::vector<MetricsReported> all;
+    for (const auto& [attempt, metrics] : followed_) {
+      MetricsReported reported{attempt, {}, {}};
+      for (int i = 0; i < kReadsPerPoll; ++i) {
+        auto read = metrics->poll(now);
+        if (read) append(std::move(*read), reported);
+        if (!metrics->behind()) break;
+      }
+      if (!reported.points.empty() || !reported.positions.empty()) {
+        all.push_back(std::move(reported));
+      }
+    }
+    return all;
+  }
+
+  Rest finish(AttemptId attempt, Timestamp now) override {
+    Rest rest;
+    rest.reported.attempt = attempt;
+    auto found = followed_.extract(attempt);
+    if (found.empty()) return rest;
+    AttemptMetrics& metrics = *found.mapped();
+    while (!metrics.done()) {
+      auto read = metrics.finish(now);
+      if (read) append(std::move(*read), rest.reported);
+    }
+    rest.traceback_seen = metrics.traceback_seen();
+    rest.names_seen = join(metrics.names_seen(), ", ");
+    for (std::string& text : metrics.take_notes()) {
+      rest.notes.push_back({attempt.trial, "metrics", std::move(text)});
+    }
+    return rest;
+  }
+
+ private:
+  static constexpr int kReadsPerPoll = 16;  // 16 MiB per source and turn, then others have theirs
+
+  [[nodiscard]] AttemptSources sources_of(const TrialStatus& trial, AttemptId attempt) const {
+    CommandContext words;
+    words.trial = std::to_string(trial.number);
+    words.attempt = std::to_string(attempt.attempt);
+    words.study_dir = study_dir_;
+    words.trial_dir = study_dir_ + "/trials/" + trial.folder;
+    const std::string& base = spec_.workdir == Workdir::trial ? words.trial_dir : working_dir_;
+    AttemptSources sources;
+    sources.log_path = words.trial_dir + "/attempt-" + std::to_string(attempt.attempt) + ".log";
+    sources.client_path = words.trial_dir + "/metrics.jsonl";
+    sources.capture = spec_.capture;
+    for (const CaptureSpec& capture : spec_.capture) {
+      if (capture.file.empty()) continue;
+      auto path = CommandTemplate::fill(capture.file, trial.point, words);
+      if (!path) continue;
+      sources.files.push_back({capture.file, path->starts_with('/') ? *path : base + "/" + *path});
+    }
+    return sources;
+  }
+
+  const StudySpec& spec_;
+  std::string study_dir_;
+  std::string working_dir_;
+  std::map<AttemptId, std::unique_ptr<AttemptMetrics>> followed_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<MetricFeed>> make_local_metric_feed(const StudySpec& spec,
+                                                           std::string study_dir,
+                                                           std::string working_dir) {
+  AttemptSources probe;
+  probe.capture = spec.capture;
+  auto compiled = AttemptMetrics::make(probe, {});
+  if (!compiled) return propagate(compiled);
+  return std::make_unique<LocalMetricFeed>(spec, std::move(study_dir), std::move(working_dir));
+}
+
+}  // namespace seedbed

@@ -1,0 +1,287 @@
+#include "controller/run_study.h"
+
+#include <fmt/format.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/log.h"
+#include "base/text.h"
+#include "base/version.h"
+#include "controller/attempt_setup.h"
+#include "controller/control.h"
+#include "controller/control_handler.h"
+#include "controller/controller.h"
+#include "controller/held_study.h"
+#include "controller/local_metric_feed.h"
+#include "controller/proposal_source.h"
+#include "env/posix/files.h"
+#include "env/posix/identity.h"
+#include "env/posix/posix.h"
+#include "env/posix/runtime_dir.h"
+#include "env/posix/signals.h"
+#include "launchers/local_launcher.h"
+#include "machine/machine.h"
+#include "study/folder_name.h"
+#include "study/readers.h"
+
+namespace seedbed {
+namespace {
+
+NoteAdded study_note(std::string kind, std::string text) {
+  NoteAdded note;
+  note.kind = std::move(kind);
+  note.text = std::move(text);
+  return note;
+}
+
+std::string run_details(const RunRequest& request, const std::string& working_dir,
+                        const CodeVersion& code) {
+  nlohmann::ordered_json details;
+  details["command_line"] = request.command_line;
+  details["cwd"] = working_dir;
+  if (!code.git_commit.empty()) {
+    details["git_commit"] = code.git_commit;
+    details["git_dirty"] = code.git_dirty;
+  }
+  return details.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+/// The first point of the space must give a command that can run, before anything starts.
+Status check_first_command(const StudySpec& spec, const Sampler& sampler, AttemptSetup& dry_setup,
+                           const SetupContext& context) {
+  const ProposalsMade first = collect_proposals(sampler, spec.sampler_seed, 0, 1);
+  if (!first.error.empty()) return fail(ErrorCode::usage, first.error);
+  if (first.points.empty()) {
+    if (!first.exhausted) return {};
+    return fail(ErrorCode::usage, "the space has no point: `where` drops every one");
+  }
+  TrialStatus trial;
+  trial.number = 1;
+  trial.point = first.points[0].point;
+  trial.folder = trial_folder_name(1, trial.point, spec.space.varying());
+  auto prepared = dry_setup.prepare(trial, {1, 1}, Allocation{});
+  if (!prepared) return {};  // this trial alone may be at fault: its own attempt will say so
+  if (spec.command.options().shell) return {};
+  Variables variables = base_variables(context.surroundings);
+  for (const auto& [name, value] : spec.env) variables[name] = value;
+  return check_program(prepared->order.argv, context.working_dir, variables);
+}
+
+/// How many trials there will be, as far as multiplication tells.
+void set_total(const StudySpec& spec, ReportFacts& facts) {
+  const PointCount count = spec.space.count();
+  if (!count.infinite && !count.saturated) {
+    facts.total = count.value;
+    facts.total_is_bound = !count.exact;
+  }
+  if (spec.run_cap && (!facts.total || *facts.total > *spec.run_cap)) {
+    facts.total = *spec.run_cap;
+    facts.total_is_bound = !count.infinite && !count.exact;
+  }
+}
+
+/// One run of a study: what must live as long as the loop does.
+class StudyRun {
+ public:
+  explicit StudyRun(RunRequest request) : request_(std::move(request)) {}
+
+  Result<int> run() {
+    if (Status done = prepare_plan(); !done) return propagate(done);
+    if (Status done = take_study(); !done) return propagate(done);
+    if (Status done = make_parts(); !done) return propagate(done);
+    begin();
+    loop_->run();
+    return finish();
+  }
+
+ private:
+  /// Everything that can be refused without touching the disk.
+  Status prepare_plan() {
+    StudySpec& spec = request_.spec;
+    auto sampler = make_sampler(spec);
+    if (!sampler) return propagate(sampler);
+    sampler_ = std::move(*sampler);
+    machine_ = read_machine();
+    auto config = engine_config(spec);
+    if (!config) return propagate(config);
+    config_ = std::move(*config);
+    config_.sampler_uses_history = sampler_->uses_history();
+    Lending lending =
+        make_lending(machine_, config_.request, request_.slots ? request_.slots : spec.slots);
+    config_.inventory = lending.inventory;
+    warnings_ = std::move(lending.warnings);
+    for (const std::string& warning : spec.warnings) warnings_.push_back(warning);
+    if (Status fits = Placement(config_.inventory).can_ever_fit(config_.request); !fits) {
+      return fits;
+    }
+    context_.study_dir = request_.study_dir;
+    context_.working_dir = request_.working_dir;
+    context_.surroundings = request_.surroundings;
+    context_.grace = request_.grace;
+    context_.host = host_name();
+    if (!spec.template_file.empty()) {
+      auto text = read_file(spec.template_file);
+      if (!text) return tl::unexpected(text.error().with_context("template"));
+      context_.template_text = std::move(*text);
+    }
+    SetupContext dry = context_;
+    dry.write_files = false;
+    return check_first_command(spec, *sampler_, *make_attempt_setup(spec, dry), dry);
+  }
+
+  Status take_study() {
+    clock_ = make_posix_clock();
+    HoldOptions options;
+    options.command_line = request_.command_line;
+    options.create = true;
+    options.take_over = request_.take_over;
+    options.metric = request_.spec.objective.metric;
+    options.now = clock_->wall();
+    auto held = hold_study(request_.study_dir, options);
+    if (!held) return propagate(held);
+    held_.emplace(std::move(*held));
+    const SpaceSet* latest = held_->latest_space();
+    if (Status same =
+            check_same_command(request_.spec, latest, request_.name, request_.new_command);
+        !same) {
+      return same;
+    }
+    new_space_ = changed_space(request_.spec, latest);
+    run_number_ = held_->runs() + 1;
+    if (new_space_) {
+      Status written = write_file(request_.study_dir + "/sweep.yaml", new_space_->spec_yaml);
+      if (!written) return written;
+    }
+    if (request_.spec.snapshot) {
+      auto copy = take_snapshot(context_.working_dir, request_.study_dir + "/snapshot");
+      if (!copy) return propagate(copy);
+      context_.working_dir = std::move(*copy);
+    }
+    context_.code = code_version(request_.working_dir);
+    return {};
+  }
+
+  Status make_parts() {
+    loop_ = make_posix_event_loop();
+    log_ = make_file_log(request_.study_dir + "/seedbed.log");
+    auto pruners = make_pruners(request_.spec);
+    if (!pruners) return propagate(pruners);
+    engine_ = std::make_unique<Engine>(config_, std::move(*pruners));
+    held_->fold(*engine_);
+    setup_ = make_attempt_setup(request_.spec, context_);
+    auto feed = make_local_metric_feed(request_.spec, request_.study_dir, context_.working_dir);
+    if (!feed) return propagate(feed);
+    feed_ = std::move(*feed);
+    proposals_ = make_proposal_source(*loop_, std::move(sampler_), request_.spec.sampler_seed);
+    reporters_ = request_.make_reporters(report_facts());
+    Controller::Ports ports{*loop_, *clock_,     *held_->store, *setup_,
+                            *feed_, *proposals_, *log_,         {}};
+    for (const auto& reporter : reporters_) ports.reporters.push_back(reporter.get());
+    controller_ = std::make_unique<Controller>(std::move(ports), *engine_);
+    auto launcher = make_local_launcher(*loop_, *controller_, *log_, request_.study_dir);
+    if (!launcher) return propagate(launcher);
+    launcher_ = std::move(*launcher);
+    controller_->use_launcher(*launcher_);
+    return listen();
+  }
+
+  [[nodiscard]] ReportFacts report_facts() const {
+    ReportFacts facts;
+    facts.study = request_.name;
+    facts.study_dir = request_.study_dir;
+    facts.version = version();
+    facts.grace = request_.grace;
+    set_total(request_.spec, facts);
+    return facts;
+  }
+
+  Status listen() {
+    ignore_signal(SIGHUP);
+    ignore_signal(SIGPIPE);
+    auto signals = SignalSource::make(*loop_, {SIGINT, SIGTERM}, [this](int signal) {
+      controller_->submit(InterruptCame{signal, request_.drain_on_interrupt});
+    });
+    if (!signals) return propagate(signals);
+    signals_ = std::move(*signals);
+    auto path = control_socket_path(request_.study_dir);
+    if (!path) return propagate(path);
+    auto server = listen_for_control(*loop_, *path, make_control_handler(*controller_, *clock_));
+    if (!server) return propagate(server);
+    control_ = std::move(*server);
+    return {};
+  }
+
+  void begin() {
+    RunBegan began;
+    began.started.run = run_number_;
+    began.started.host = host_name();
+    began.started.pid = getpid();
+    began.started.version = version();
+    began.started.slots = config_.inventory.slots;
+    began.started.machine = machine_.describe();
+    began.started.details_json = run_details(request_, context_.working_dir, context_.code);
+    began.space = new_space_;
+    began.retry_failed = request_.retry_failed;
+    for (std::string& text : held_->notes) {
+      began.notes.push_back(study_note("recovered", std::move(text)));
+    }
+    for (std::string& text : warnings_) {
+      began.notes.push_back(study_note("warning", std::move(text)));
+    }
+    log_->info("run_began", {{"run", std::to_string(run_number_)},
+                             {"pid", std::to_string(getpid())},
+                             {"slots", std::to_string(config_.inventory.slots)}});
+    controller_->begin(std::move(began));
+    if (request_.on_ready) request_.on_ready();
+  }
+
+  Result<int> finish() {
+    const auto& failure = controller_->failure();
+    log_->info("run_ended", {{"exit_code", std::to_string(controller_->exit_code())}});
+    control_.reset();
+    signals_.reset();
+    if (Status closed = held_->store->close(); !closed && !failure) return propagate(closed);
+    if (failure) return tl::unexpected(*failure);
+    return controller_->exit_code();
+  }
+
+  RunRequest request_;
+  std::unique_ptr<Sampler> sampler_;
+  Machine machine_;
+  EngineConfig config_;
+  SetupContext context_;
+  std::vector<std::string> warnings_;
+  std::optional<HeldStudy> held_;
+  std::optional<SpaceSet> new_space_;
+  std::uint64_t run_number_ = 1;
+  std::unique_ptr<Log> log_;
+  std::unique_ptr<Clock> clock_;
+  std::unique_ptr<EventLoop> loop_;  // what follows uses the loop and goes before it
+  std::unique_ptr<Engine> engine_;
+  std::unique_ptr<AttemptSetup> setup_;
+  std::unique_ptr<MetricFeed> feed_;
+  std::unique_ptr<ProposalSource> proposals_;
+  std::vector<std::unique_ptr<Reporter>> reporters_;
+  std::unique_ptr<Controller> controller_;
+  std::unique_ptr<Launcher> launcher_;
+  std::unique_ptr<SignalSource> signals_;
+  std::unique_ptr<ControlServer> control_;
+};
+
+}  // namespace
+
+Result<int> run_study(RunRequest request) {
+  StudyRun run(std::move(request));
+  return run.run();
+}
+
+Result<std::string> control_socket_path(const std::string& study_dir) {
+  auto folder = study_runtime_dir(study_dir);
+  if (!folder) return propagate(folder);
+  return *folder + "/control";
+}
+
+}  // namespace seedbed
