@@ -25,7 +25,7 @@ struct ExitRecord {
   ProcessIdentity process;
   std::int64_t started_ms = 0;  ///< wall clock, ms since 1970
   std::int64_t ended_ms = 0;
-  std::int64_t wall_ms = 0;     ///< monotonic
+  std::int64_t wall_ms = 0;  ///< monotonic
   std::int64_t cpu_ms = 0;
   std::uint64_t peak_memory = 0;  ///< bytes
   std::uint64_t log_bytes = 0;
