@@ -45,11 +45,12 @@ struct SpaceBranch {
   std::vector<Expression> where;               ///< keep only points where all hold
 };
 
-/// A count of points. `exact` is false when `where`, `when` or a union can only make it smaller.
+/// A count of points. `exact` is false when `where`, `when` or a union can only make it smaller by
+/// an unknown number; filters that look at no more than 10,000 combinations are counted exactly.
 struct PointCount {
-  std::uint64_t value = 0;   ///< saturates at 2^64-1
+  std::uint64_t value = 0;  ///< saturates at 2^64-1
   bool saturated = false;
-  bool infinite = false;     ///< a continuous parameter
+  bool infinite = false;  ///< a continuous parameter
   bool exact = true;
 };
 
@@ -58,23 +59,26 @@ struct PointCount {
 class Space {
  public:
   /// Checks everything that can be checked before a point exists: zip lengths, duplicate names,
-  /// names in `where`/`when` that no branch knows, cycles of `when`, grid over continuous ranges is
-  /// the sampler's to refuse.
+  /// names in `where`/`when` that no branch knows, cycles of `when`; grid over continuous ranges is
+  /// the sampler's to refuse. Equal rows are kept once; equal values in a list are the reader's to
+  /// merge. A point that an earlier branch of a union holds is dropped from the later ones.
   [[nodiscard]] static Result<Space> build(std::vector<SpaceBranch> branches);
 
   Space();  ///< one point without parameters
 
-  /// By multiplication, without making a point.
+  /// Worked out once by `build`; by multiplication, however large the space.
   [[nodiscard]] PointCount count() const;
-  /// Number of indices `point` accepts (before filters). 0 when infinite or saturated.
+  /// Number of indices `point` accepts (before filters). 0 when infinite or saturated; a saturated
+  /// space has points for all 2^64 indices.
   [[nodiscard]] std::uint64_t index_count() const;
   /// The index-th point of a finite space in grid order; nullopt when a filter drops it.
   /// Cost: O(number of parameters). An error comes from `where`/`when` (text in arithmetic, say).
   [[nodiscard]] Result<std::optional<Point>> point(std::uint64_t index) const;
 
   /// A point with coordinates u_i in [0, 1) for each *axis* (a dimension, a zip group or the
-  /// explicit rows; the branch of a union is chosen by the first coordinate when there are
-  /// several). This is how random and Sobol draw. nullopt when a filter drops it.
+  /// explicit rows, with more than one value; the branch of a union is chosen by the first
+  /// coordinate when there are several, by its number of points if finite). `probabilities` count
+  /// here. This is how random and Sobol draw. nullopt when `where` drops it.
   [[nodiscard]] std::size_t axes() const;
   [[nodiscard]] Result<std::optional<Point>> point_at(const std::vector<double>& unit) const;
 
