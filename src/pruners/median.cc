@@ -51,8 +51,8 @@ class MedianPruner : public Pruner {
     if (!worse(*best, median)) return {};
     return {true, fmt::format("its best value up to step {0}, {1}, is worse than {2}, the median "
                               "of {3} completed trial{4} at step {0} (rule median, {5})",
-                              format_number(step), format_number(*best), format_number(median),
-                              values.size(), values.size() == 1 ? "" : "s",
+                              step, format_number(*best), format_number(median), values.size(),
+                              values.size() == 1 ? "" : "s",
                               goal_ == Goal::minimize ? "minimize" : "maximize")};
   }
 

@@ -13,8 +13,7 @@ class NanPruner : public Pruner {
   Verdict judge(const Curve& trial, const std::vector<const Curve*>& /*peers*/) const override {
     for (const CurvePoint& point : trial.points) {
       if (!std::isnan(point.value)) continue;
-      return {true,
-              fmt::format("the metric was NaN at step {} (rule nan)", format_number(point.step))};
+      return {true, fmt::format("the metric was NaN at step {} (rule nan)", point.step)};
     }
     return {};
   }

@@ -1,0 +1,143 @@
+#include "metrics/attempt_metrics.h"
+
+#include <algorithm>
+#include <set>
+namespace seedbed {
+namespace {
+
+/// A position without new points is given only when so much would have to be read again.
+constexpr std::uint64_t kPositionEveryBytes = 8u << 20;
+constexpr std::string_view kNextAttempt = "next ";
+
+}  // namespace
+
+Result<std::unique_ptr<AttemptMetrics>> AttemptMetrics::make(
+    const AttemptSources& sources, const std::vector<ReadPosition>& positions) {
+  auto metrics = std::unique_ptr<AttemptMetrics>(new AttemptMetrics());
+  Status added =
+      metrics->add_source("client", sources.client_path, SourceFormat::json_lines, {}, positions);
+  for (const AttemptSources::File& file : sources.files) {
+    if (added) {
+      added = metrics->add_source(file.name, file.path, format_of(file.name), {}, positions);
+    }
+  }
+  if (added) {
+    added = metrics->add_source("log", sources.log_path, SourceFormat::output_lines,
+                                sources.capture, positions);
+  }
+  if (!added) return propagate(added);
+  return metrics;
+}
+
+Status AttemptMetrics::add_source(const std::string& name, const std::string& path,
+                                  SourceFormat format, const std::vector<CaptureSpec>& capture,
+                                  const std::vector<ReadPosition>& positions) {
+  if (path.empty()) return {};
+  Result<std::unique_ptr<MetricParser>> parser = make_parser(format, capture);
+  if (!parser) return propagate(parser);
+  Source source{name, std::make_unique<FileFollower>(path, std::move(*parser)), 0};
+  for (const ReadPosition& position : positions) {
+    if (position.source != name) continue;
+    std::string_view state = position.state;
+    const bool next_attempt = state.substr(0, kNextAttempt.size()) == kNextAttempt;
+    if (next_attempt) state.remove_prefix(kNextAttempt.size());
+    Status resumed = source.follower->resume(position.offset, state, next_attempt);
+    if (!resumed) return resumed;
+    source.reported_offset = position.offset;
+  }
+  for (const std::string& known : source.follower->parser().names()) {
+    owner_.try_emplace(known, sources_.size());
+  }
+  sources_.push_back(std::move(source));
+  return {};
+}
+
+std::vector<ReadPosition> AttemptMetrics::for_next_attempt(const std::vector<ReadPosition>& last) {
+  std::vector<ReadPosition> positions;
+  for (ReadPosition position : last) {
+    if (position.source == "log") continue;
+    if (position.state.substr(0, kNextAttempt.size()) != kNextAttempt) {
+      position.state.insert(0, kNextAttempt);
+    }
+    positions.push_back(std::move(position));
+  }
+  return positions;
+}
+
+std::optional<MetricsRead> AttemptMetrics::poll(Timestamp now) {
+  MetricsRead read;
+  std::vector<ParsedPoint> points;
+  behind_ = false;
+  // From the highest source down: a name that it gives in the same poll is its own at once.
+  for (std::size_t rank = 0; rank < sources_.size(); ++rank) {
+    points.clear();
+    const FileFollower::Step step = sources_[rank].follower->step(points);
+    behind_ = behind_ || step.more;
+    take(rank, points, now, read);
+    note_position(sources_[rank], !points.empty(), read);
+  }
+  if (read.empty()) return std::nullopt;
+  return read;
+}
+
+std::optional<MetricsRead> AttemptMetrics::finish(Timestamp now) {
+  std::optional<MetricsRead> read = poll(now);
+  if (behind_ || done_) return read;
+  MetricsRead rest = read ? std::move(*read) : MetricsRead();
+  std::vector<ParsedPoint> points;
+  for (std::size_t rank = 0; rank < sources_.size(); ++rank) {
+    points.clear();
+    sources_[rank].follower->finish(points);
+    take(rank, points, now, rest);
+    note_position(sources_[rank], !points.empty(), rest);
+  }
+  done_ = true;
+  if (rest.empty()) return std::nullopt;
+  return rest;
+}
+
+void AttemptMetrics::take(std::size_t rank, std::vector<ParsedPoint>& points, Timestamp now,
+                          MetricsRead& read) {
+  for (ParsedPoint& point : points) {
+    const auto [owner, fresh] = owner_.try_emplace(point.name, rank);
+    if (owner->second < rank) continue;
+    owner->second = rank;
+    read.samples.push_back({std::move(point.name), point.step, point.value, now});
+  }
+}
+
+void AttemptMetrics::note_position(Source& source, bool has_points, MetricsRead& read) {
+  const std::uint64_t offset = source.follower->offset();
+  const std::uint64_t moved =
+      std::max(offset, source.reported_offset) - std::min(offset, source.reported_offset);
+  if (!has_points && moved < kPositionEveryBytes) return;
+  std::erase_if(read.positions, [&](const ReadPosition& p) { return p.source == source.name; });
+  read.positions.push_back({source.name, offset, source.follower->state()});
+  source.reported_offset = offset;
+}
+
+std::vector<std::string> AttemptMetrics::names_seen() const {
+  std::set<std::string> names;
+  for (const Source& source : sources_) {
+    for (std::string& name : source.follower->parser().names()) names.insert(std::move(name));
+  }
+  return {names.begin(), names.end()};
+}
+
+bool AttemptMetrics::traceback_seen() const {
+  return std::any_of(sources_.begin(), sources_.end(), [](const Source& source) {
+    return source.name == "log" && source.follower->parser().traceback_seen();
+  });
+}
+
+std::vector<std::string> AttemptMetrics::take_notes() {
+  std::vector<std::string> notes;
+  for (Source& source : sources_) {
+    for (const std::string& note : source.follower->take_notes()) {
+      notes.push_back(source.name + ": " + note);
+    }
+  }
+  return notes;
+}
+
+}  // namespace seedbed

@@ -1,0 +1,207 @@
+#include "metrics/file_follower.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "base/random.h"
+#include "metrics/state_text.h"
+
+namespace seedbed {
+namespace {
+
+constexpr std::string_view kStateKind = "file1";
+constexpr std::size_t kTailBytes = 256;
+constexpr std::size_t kReadBytes = 256 * 1024;
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  [[nodiscard]] int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+/// Reads at an offset until `size` bytes, the end or an error (errno in `error`).
+std::size_t read_at(int fd, char* into, std::size_t size, std::uint64_t offset, int& error) {
+  std::size_t done = 0;
+  error = 0;
+  while (done < size) {
+    const ssize_t got = ::pread(fd, into + done, size - done, static_cast<off_t>(offset + done));
+    if (got == 0) break;
+    if (got < 0) {
+      if (errno == EINTR) continue;
+      error = errno;
+      break;
+    }
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
+
+bool all_zero(std::string_view bytes) {
+  return bytes.find_first_not_of('\0') == std::string_view::npos;
+}
+
+}  // namespace
+
+FileFollower::FileFollower(std::string path, std::unique_ptr<MetricParser> parser)
+    : path_(std::move(path)), parser_(std::move(parser)) {}
+
+FileFollower::Step FileFollower::step(std::vector<ParsedPoint>& points, std::size_t limit) {
+  struct stat info {};
+  if (::stat(path_.c_str(), &info) != 0) {
+    // Not there yet, or for a moment not there while it is replaced: what is known stays.
+    if (errno != ENOENT && errno != ENOTDIR) {
+      notes_.add(fmt::format("cannot be read: {}", std::strerror(errno)));
+    }
+    caught_up_ = false;
+    return {};
+  }
+  const auto seen_of = [](const struct stat& s) {
+    return Seen{static_cast<std::uint64_t>(s.st_dev), static_cast<std::uint64_t>(s.st_ino),
+                static_cast<std::uint64_t>(s.st_size), s.st_mtim.tv_sec, s.st_mtim.tv_nsec};
+  };
+  if (caught_up_ && seen_of(info) == seen_) return {};
+  if (!S_ISREG(info.st_mode)) {
+    notes_.add("is no regular file: its metrics are not read");
+    return {};
+  }
+  const Descriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (file.get() < 0 || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
+    if (errno != ENOENT) notes_.add(fmt::format("cannot be read: {}", std::strerror(errno)));
+    return {};
+  }
+  const Seen now = seen_of(info);
+  if (now.size < offset_) {
+    start_again("was cut short and is read again from its start; points read before are kept");
+  } else if (offset_ > 0 && !same_tail(file.get())) {
+    start_again("was replaced and is read again from its start; points read before are kept");
+  }
+  const std::uint64_t before = offset_;
+  const bool complete = read_new(file.get(), now.size, limit, points);
+  caught_up_ = complete && offset_ >= now.size;
+  seen_ = now;
+  return {offset_ != before, complete && offset_ < now.size};
+}
+
+/// Feeds what lies between the offset and `size`; false on a read error.
+bool FileFollower::read_new(int fd, std::uint64_t size, std::size_t limit,
+                            std::vector<ParsedPoint>& points) {
+  buffer_.resize(kReadBytes);
+  for (std::size_t used = 0; offset_ < size && used < limit;) {
+    const std::size_t wanted = static_cast<std::size_t>(
+        std::min<std::uint64_t>({kReadBytes, size - offset_, limit - used}));
+    int error = 0;
+    const std::size_t got = read_at(fd, buffer_.data(), wanted, offset_, error);
+    if (error != 0) notes_.add(fmt::format("cannot be read: {}", std::strerror(error)));
+    if (got == 0) return false;
+    const std::string_view bytes(buffer_.data(), got);
+    offset_ += got;
+    used += got;
+    remember_tail(bytes);
+    if (got >= 4096 && all_zero(bytes)) {
+      skip_hole(fd, size, points);
+    } else {
+      parser_->feed(bytes, points);
+    }
+  }
+  return true;
+}
+
+/// The middle of a log that grew too long is punched out: goes on behind the hole.
+void FileFollower::skip_hole(int fd, std::uint64_t size, std::vector<ParsedPoint>& points) {
+  parser_->feed("\n", points);
+  const off_t data = ::lseek(fd, static_cast<off_t>(offset_), SEEK_DATA);
+  std::uint64_t next = offset_;
+  if (data >= 0) next = std::min<std::uint64_t>(static_cast<std::uint64_t>(data), size);
+  if (data < 0 && errno == ENXIO) next = size;
+  if (next > offset_) {
+    offset_ = next;
+    tail_.assign(kTailBytes, '\0');
+    remember_tail({});
+  }
+}
+
+void FileFollower::start_again(const char* why) {
+  notes_.add(why);
+  parser_->restart();
+  offset_ = 0;
+  tail_.clear();
+  tail_length_ = 0;
+  tail_hash_ = 0;
+}
+
+void FileFollower::remember_tail(std::string_view bytes) {
+  if (bytes.size() >= kTailBytes) {
+    tail_.assign(bytes.substr(bytes.size() - kTailBytes));
+  } else {
+    tail_.append(bytes);
+    if (tail_.size() > kTailBytes) tail_.erase(0, tail_.size() - kTailBytes);
+  }
+  tail_length_ = tail_.size();
+  tail_hash_ = hash_text(tail_);
+}
+
+/// Whether the bytes before the offset are those that were read there, or a hole was punched since.
+bool FileFollower::same_tail(int fd) {
+  std::string bytes(std::min<std::uint64_t>(tail_length_, offset_), '\0');
+  int error = 0;
+  const std::size_t got = read_at(fd, bytes.data(), bytes.size(), offset_ - bytes.size(), error);
+  if (error != 0) return true;  // reading on will say so
+  bytes.resize(got);
+  if (hash_text(bytes) != tail_hash_ && !(bytes.size() >= 16 && all_zero(bytes))) return false;
+  tail_ = std::move(bytes);
+  remember_tail({});
+  return true;
+}
+
+std::string FileFollower::state() const {
+  StateWriter state;
+  state.text(kStateKind);
+  state.number(tail_length_);
+  state.number(tail_hash_);
+  state.rest(parser_->state());
+  return state.take();
+}
+
+Status FileFollower::resume(std::uint64_t offset, std::string_view text, bool next_attempt) {
+  StateReader state(text);
+  const bool known = state.text() == kStateKind;
+  const std::uint64_t tail_length = state.number();
+  const std::uint64_t tail_hash = state.number();
+  const std::string_view parser_state = state.rest();
+  if (!known || !state.at_end() || tail_length > kTailBytes || tail_length > offset) {
+    return fail(ErrorCode::damaged,
+                fmt::format("the stored reading position of {} is not understood", path_));
+  }
+  if (Status restored = parser_->restore(parser_state); !restored) {
+    return tl::unexpected(restored.error().with_context(path_));
+  }
+  if (next_attempt) parser_->next_attempt();
+  offset_ = offset;
+  tail_.clear();
+  tail_length_ = tail_length;
+  tail_hash_ = tail_hash;
+  caught_up_ = false;
+  return {};
+}
+
+std::vector<std::string> FileFollower::take_notes() {
+  std::vector<std::string> list = notes_.take();
+  for (std::string& note : parser_->take_notes()) list.push_back(std::move(note));
+  return list;
+}
+
+}  // namespace seedbed
