@@ -44,8 +44,9 @@ struct OpenAttempt {
   std::string boot_id, host;
 };
 
-/// News of attempts. Called on the loop's thread. For each attempt at most one of
-/// {running, did_not_start}, then one of {ended, lost}, then tree_gone; `unclaimed` alone.
+/// News of attempts. Called on the loop's thread, never from inside a call of the launcher. For
+/// each attempt at most one of {running, did_not_start}, then one of {ended, lost}, then tree_gone;
+/// `unclaimed` alone. `lost` comes when its tree is gone already, so what was lent is free.
 class LaunchListener {
  public:
   virtual ~LaunchListener() = default;
@@ -55,6 +56,9 @@ class LaunchListener {
   virtual void attempt_tree_gone(AttemptId attempt) = 0;
   virtual void attempt_lost(AttemptId attempt, const std::string& detail) = 0;
   virtual void attempt_unclaimed(AttemptId attempt) = 0;
+
+  /// One line for people, between running and tree_gone: its log was cut, its cores not bound.
+  virtual void attempt_note(AttemptId /*attempt*/, const std::string& /*text*/) {}
 };
 
 /// Turns attempts into processes, and finds them again after a restart. One per study.

@@ -1,1 +1,43 @@
-int main(){return 0;}
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "shim/slot_holder.h"
+
+// seedbed-shim STUDY slot N: holds one slot of a study. Started by seedbed itself, with the
+// controller's socket as descriptor 3 and, in SEEDBED_SHIM_SOCKET, the path to listen on.
+
+namespace {
+
+constexpr int kControllerSocket = 3;
+
+// Programs get our 0 as their standard input, and nothing may be opened as 0, 1 or 2 by chance.
+void open_standard_files() {
+  const int null = ::open("/dev/null", O_RDWR);
+  for (int number = 0; number < 3; ++number) {
+    if (null != number) ::dup2(null, number);
+  }
+  if (null > 2 && null != kControllerSocket) ::close(null);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 4 || std::string(argv[2]) != "slot" || ::fcntl(kControllerSocket, F_GETFD) < 0) {
+    std::fprintf(
+        stderr, "seedbed-shim: started by seedbed for each slot of a study; not for use by hand\n");
+    return 2;
+  }
+  ::setsid();
+  open_standard_files();
+  ::close_range(kControllerSocket + 1, ~0U, 0);
+  seedbed::shim::HolderOptions options;
+  options.study_dir = argv[1];
+  options.slot = static_cast<seedbed::SlotNumber>(std::strtoul(argv[3], nullptr, 10));
+  if (const char* socket = std::getenv("SEEDBED_SHIM_SOCKET")) options.socket = socket;
+  options.controller = kControllerSocket;
+  return seedbed::shim::SlotHolder(std::move(options)).run();
+}

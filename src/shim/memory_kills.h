@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+
+namespace seedbed::shim {
+
+/// Proof that the kernel killed for memory: its count of such kills in our control group (v2 or
+/// v1), or in the whole system where groups do not tell.
+class MemoryKills {
+ public:
+  MemoryKills();
+  ~MemoryKills();
+  MemoryKills(const MemoryKills&) = delete;
+  MemoryKills& operator=(const MemoryKills&) = delete;
+
+  void remember() { before_ = count(); }
+  [[nodiscard]] bool grew() const { return count() > before_; }
+
+ private:
+  [[nodiscard]] std::uint64_t count() const;
+
+  int file_ = -1;  ///< kept open: one read per attempt is all it costs
+  std::uint64_t before_ = 0;
+};
+
+}  // namespace seedbed::shim

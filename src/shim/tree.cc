@@ -1,0 +1,99 @@
+#include "shim/tree.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+#include "base/proc_stat.h"
+#include "shim/system.h"
+
+namespace seedbed::shim {
+namespace {
+
+pid_t pid_of(std::string_view name) {
+  pid_t pid = 0;
+  const auto read = std::from_chars(name.data(), name.data() + name.size(), pid);
+  return read.ec == std::errc() && read.ptr == name.data() + name.size() ? pid : 0;
+}
+
+template <typename Visit>
+void each_number_in(const char* folder_path, Visit visit) {
+  DIR* folder = ::opendir(folder_path);
+  if (folder == nullptr) return;
+  while (const dirent* entry = ::readdir(folder)) {
+    if (const pid_t pid = pid_of(entry->d_name); pid > 0) visit(pid);
+  }
+  ::closedir(folder);
+}
+
+// Kernels without /proc/PID/task/TID/children: everybody is asked for his parent.
+void children_by_search(pid_t parent, std::vector<pid_t>& found) {
+  each_number_in("/proc", [&](pid_t pid) {
+    char path[40];
+    std::snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    const auto stat = parse_proc_stat(read_small_file(path));
+    if (stat && stat->parent == parent) found.push_back(pid);
+  });
+}
+
+}  // namespace
+
+std::vector<pid_t> children_of(pid_t parent) {
+  static const bool listed =
+      ::access("/proc/self/task", X_OK) == 0 &&
+      ::access(("/proc/self/task/" + std::to_string(::getpid()) + "/children").c_str(), R_OK) == 0;
+  std::vector<pid_t> found;
+  if (!listed) {
+    children_by_search(parent, found);
+    return found;
+  }
+  char folder[40];
+  std::snprintf(folder, sizeof folder, "/proc/%d/task", parent);
+  each_number_in(folder, [&](pid_t thread) {  // children belong to the thread that made them
+    char path[80];
+    std::snprintf(path, sizeof path, "%s/%d/children", folder, thread);
+    const std::string text = read_small_file(path);
+    std::string_view rest = text;
+    while (!rest.empty()) {
+      const std::size_t space = rest.find(' ');
+      if (const pid_t pid = pid_of(rest.substr(0, space)); pid > 0) found.push_back(pid);
+      if (space == std::string_view::npos) break;
+      rest.remove_prefix(space + 1);
+    }
+  });
+  return found;
+}
+
+std::vector<pid_t> descendants_of(pid_t root) {
+  std::vector<pid_t> found = children_of(root);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    for (const pid_t child : children_of(found[i])) found.push_back(child);
+  }
+  return found;
+}
+
+bool is_shell(pid_t pid) {
+  char path[40], target[512];
+  std::snprintf(path, sizeof path, "/proc/%d/exe", pid);
+  const ssize_t length = ::readlink(path, target, sizeof target);
+  if (length <= 0) return false;
+  std::string_view name(target, static_cast<std::size_t>(length));
+  name.remove_prefix(name.rfind('/') + 1);
+  for (const std::string_view shell : {"sh", "bash", "dash", "ash", "busybox", "zsh", "ksh", "mksh",
+                                       "ksh93", "fish", "csh", "tcsh", "zsh5", "yash"}) {
+    if (name == shell) return true;
+  }
+  return false;
+}
+
+void ask_to_end(pid_t pid) {
+  ::kill(pid, SIGTERM);
+  ::kill(pid, SIGCONT);
+}
+
+}  // namespace seedbed::shim

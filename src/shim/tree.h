@@ -1,0 +1,24 @@
+#pragma once
+
+#include <sys/types.h>
+
+#include <vector>
+
+// The processes below the shim. It is a child subreaper: whatever the attempt starts, in whatever
+// session, stays below it until it ends.
+
+namespace seedbed::shim {
+
+/// Children, their children and so on; parents before children. A moment's picture: processes may
+/// come and go while it is taken.
+[[nodiscard]] std::vector<pid_t> descendants_of(pid_t root);
+
+[[nodiscard]] std::vector<pid_t> children_of(pid_t parent);
+
+/// Whether the process is a command shell, which dies of TERM without passing it on.
+[[nodiscard]] bool is_shell(pid_t pid);
+
+/// TERM, and CONT, since a stopped process would not see it.
+void ask_to_end(pid_t pid);
+
+}  // namespace seedbed::shim
