@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "study/study_spec.h"
+
+namespace seedbed {
+
+/// Which number of a curve counts: `--by last|best|mean-last:N` (case K8).
+struct Measure {
+  enum class Kind { last, best, mean_last };
+  Kind kind = Kind::last;
+  std::uint64_t count = 1;  ///< N of mean-last:N, at least 1
+
+  [[nodiscard]] static Result<Measure> parse(std::string_view text);
+  /// `last`, `best`, `mean-last:3`.
+  [[nodiscard]] std::string text() const;
+
+  bool operator==(const Measure&) const = default;
+};
+
+/// What is known of a metric of a trial without its points.
+struct MetricNumbers {
+  std::string name;
+  std::uint64_t n = 0;           ///< points reported
+  std::uint64_t not_finite = 0;  ///< of them NaN or infinite
+  double first_step = 0, first = 0;
+  double last_step = 0, last = 0;
+  std::optional<double> min, min_step, max, max_step;  ///< of the finite values
+  std::vector<double> tail;  ///< the last values, oldest first, when the snapshot asked for them
+};
+
+/// The number that counts. Nothing when the metric never came. `best` looks at finite values only;
+/// `last` and `mean-last` take what there is, so a curve that ends in NaN has NaN. With fewer than
+/// N points `mean-last:N` is the mean of those.
+[[nodiscard]] std::optional<double> measured(const MetricNumbers& numbers, const Measure& measure,
+                                             Goal goal);
+
+/// Whether `a` is strictly better. Only finite values compete: NaN and infinities of either sign
+/// are never better than anything, and every finite value is better than them (case C7).
+[[nodiscard]] bool better(double a, double b, Goal goal);
+
+/// `min` or `max`, for the heading beside a "best".
+[[nodiscard]] std::string_view goal_word(Goal goal);
+
+}  // namespace seedbed

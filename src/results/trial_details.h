@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ids.h"
+#include "base/time.h"
+#include "engine/records.h"
+#include "results/snapshot.h"
+
+namespace seedbed {
+
+/// One execution of a trial, with all that is recorded of it.
+struct AttemptDetails {
+  std::uint32_t attempt = 0;
+  std::string phase;  ///< planned, running, stopping, ended
+  Allocation allocation;
+  Timestamp planned_at;
+  std::optional<Timestamp> started_at, ended_at, released_at;
+  std::optional<AttemptStarted> started;
+  std::optional<AttemptStopping> stopping;
+  std::optional<Outcome> outcome;
+  std::optional<Usage> usage;
+  std::string log;  ///< path of its log, under the study's folder
+
+  // Out of AttemptStarted::details_json, as far as it says so.
+  std::vector<std::string> argv;
+  std::string cwd;
+  std::string program;  ///< full path
+  struct Variable {
+    std::string name;
+    std::optional<std::string> value;  ///< nothing: taken out of the environment
+  };
+  std::vector<Variable> env;  ///< what differs from the user's environment
+  std::string git_commit, code_file, code_hash;
+  bool git_dirty = false;
+
+  /// One line for a shell that repeats this attempt by hand: folder, changed variables, command.
+  /// SEEDBED_* are left out unless `with_seedbed`. Empty when the command is not recorded.
+  [[nodiscard]] std::string repeat_line(bool with_seedbed = false) const;
+};
+
+/// Everything about one trial (case I13).
+struct TrialDetails {
+  TrialRow row;
+  std::vector<AttemptDetails> attempts;
+  std::vector<Entry> notes;             ///< NoteAdded about this trial
+  std::optional<Timestamp> not_before;  ///< it waits until then
+  std::string study_dir;
+
+  [[nodiscard]] std::string folder_path() const;  ///< under the study's folder
+  /// The line that repeats its latest started attempt; empty when none has started.
+  [[nodiscard]] std::string repeat_line() const;
+};
+
+}  // namespace seedbed
