@@ -18,6 +18,8 @@ function(seedbed_flags target)
   endif()
 endfunction()
 
+include(SeedbedTestSources)
+
 # Everything that `make test` needs built under sanitizers.
 if(SEEDBED_TESTS AND NOT TARGET seedbed_tests)
   add_custom_target(seedbed_tests)
@@ -30,6 +32,7 @@ function(seedbed_test name)
   target_link_libraries(${name} PRIVATE ${ARG_LIBRARIES} GTest::gtest GTest::gmock
                         GTest::gtest_main)
   seedbed_flags(${name})
+  seedbed_test_sources(${name})
   add_dependencies(seedbed_tests ${name})
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
   if(NOT ARG_LABEL)
