@@ -161,7 +161,7 @@ bool FileFollower::same_tail(int fd) {
   const std::size_t got = read_at(fd, bytes.data(), bytes.size(), offset_ - bytes.size(), error);
   if (error != 0) return true;  // reading on will say so
   bytes.resize(got);
-  if (hash_text(bytes) != tail_hash_ && !(bytes.size() >= 16 && all_zero(bytes))) return false;
+  if (hash_text(bytes) != tail_hash_ && !(!bytes.empty() && all_zero(bytes))) return false;
   tail_ = std::move(bytes);
   remember_tail({});
   return true;

@@ -241,7 +241,7 @@ bool ObjectScanner::number_or_word(int depth) {
   const std::size_t start = at_;
   while (is_word(peek())) ++at_;
   const std::string_view word = text_.substr(start, at_ - start);
-  if (word.empty()) return false;
+  if (word.empty() || (word[0] >= '0' && word[0] <= '9')) return false;
   if (peek() == '(') return wrapped(depth);
   if (word == "true" || word == "True") add(1);
   if (word == "false" || word == "False") add(0);
