@@ -16,11 +16,11 @@ using TextReader = std::function<Result<std::string>(const std::string& path)>;
 
 /// Where the pieces of a study come from; each may be empty.
 struct StudySources {
-  std::string file_name;            ///< for messages
-  std::string file_text;            ///< the sweep file, YAML
-  std::vector<std::string> words;   ///< `NAME=SPEC` from the command line; replace the file's
-  std::vector<std::string> command; ///< after `--`; replaces the file's
-  std::vector<std::string> where;   ///< `--where`, added to the file's
+  std::string file_name;             ///< for messages
+  std::string file_text;             ///< the sweep file, YAML
+  std::vector<std::string> words;    ///< `NAME=SPEC` from the command line; replace the file's
+  std::vector<std::string> command;  ///< after `--`; replaces the file's
+  std::vector<std::string> where;    ///< `--where`, added to the file's
   // Options of the command line that replace keys of the file; empty = as the file says.
   std::string metric, goal, method, order, bool_style, seed_parameter;
   std::optional<std::uint64_t> limit, sampler_seed;

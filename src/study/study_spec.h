@@ -45,9 +45,8 @@ struct LimitSpec {
 
 struct RetrySpec {
   int count = 0;
-  std::set<OutcomeKind> on = {OutcomeKind::exited,    OutcomeKind::signalled,
-                              OutcomeKind::timed_out, OutcomeKind::out_of_memory,
-                              OutcomeKind::start_failed};
+  std::set<OutcomeKind> on = {OutcomeKind::exited, OutcomeKind::signalled, OutcomeKind::timed_out,
+                              OutcomeKind::out_of_memory, OutcomeKind::start_failed};
   Milliseconds wait{0};
 };
 
@@ -71,6 +70,7 @@ struct StudySpec {
   std::string description, project, entity;
   Space space;
   CommandTemplate command;
+  std::string program;  ///< what ${program} stands for; empty: none
   Objective objective;
   Method method = Method::grid;
   bool method_stated = false;
@@ -88,7 +88,7 @@ struct StudySpec {
   std::vector<PrunerSpec> pruners;
   std::string template_file;  ///< `template:`; empty: none
   bool snapshot = false;
-  std::string halt;           ///< `--halt`: first | N | X%; empty: never
+  std::string halt;  ///< `--halt`: first | N | X%; empty: never
 
   std::vector<std::string> warnings;     ///< told once at the start, in order
   std::vector<std::string> unsupported;  ///< for `plan`: keys accepted but without effect
