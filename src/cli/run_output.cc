@@ -1,0 +1,59 @@
+#include "cli/run_output.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <cstdio>
+
+#include "base/text.h"
+#include "cli/detached.h"
+#include "cli/view.h"
+#include "reporters/log_tail.h"
+#include "reporters/make_reporter.h"
+#include "reporters/output.h"
+
+namespace seedbed {
+namespace {
+
+constexpr Milliseconds kLastLines{2000};
+
+Result<int> run_here(RunRequest request, const Invocation& invocation) {
+  auto output = make_descriptor_output(STDOUT_FILENO, terminal_words_of_environment());
+  const bool json = invocation.output == "json";
+  request.make_reporters = [&output, json](const ReportFacts& facts) {
+    std::vector<std::unique_ptr<Reporter>> reporters;
+    reporters.push_back(json ? make_json_reporter(*output, facts)
+                             : make_plain_reporter(*output, facts, make_log_tail(facts.study_dir)));
+    return reporters;
+  };
+  Result<int> result = run_study(std::move(request));
+  output->drain(kLastLines);
+  return result;
+}
+
+}  // namespace
+
+Result<int> run_and_show(RunRequest request, const Invocation& invocation, bool detach) {
+  const bool watched = isatty(STDOUT_FILENO) == 1 && invocation.output == "text";
+  if (!detach && !watched) return run_here(std::move(request), invocation);
+
+  ViewTarget target;
+  target.study_dir = request.study_dir;
+  target.name = request.name;
+  target.grace = request.grace;
+  const std::string name = request.name;
+  auto pid = start_detached(std::move(request));
+  if (!pid) return propagate(pid);
+  if (detach) {
+    std::printf(
+        "%s runs in the background (pid %d)\n  look in:  seedbed attach %s\n  end it:   "
+        "seedbed stop %s\n",
+        name.c_str(), static_cast<int>(*pid), shell_quote(name).c_str(), shell_quote(name).c_str());
+    return 0;
+  }
+  target.controller = *pid;
+  target.is_our_child = true;
+  return watch_study(target);
+}
+
+}  // namespace seedbed

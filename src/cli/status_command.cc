@@ -1,0 +1,174 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/text.h"
+#include "cli/invocation.h"
+#include "env/posix/posix.h"
+#include "env/posix/study_lock.h"
+#include "reporters/estimate.h"
+#include "results/compare.h"
+#include "results/study_reader.h"
+
+namespace seedbed {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kShownFailures = 10;
+
+EstimateBasis basis_of(const StudyStatus& status, Timestamp now, bool live) {
+  EstimateBasis basis;
+  basis.finished = status.finished_attempts;
+  basis.mean = status.mean_wall;
+  basis.slots = std::max<std::uint64_t>(1, status.slots);
+  for (const RunningLine& line : status.running) {
+    basis.busy.push_back(line.started_at ? now - *line.started_at : Milliseconds(0));
+  }
+  if (status.unproposed) {
+    basis.waiting = status.count(TrialState::waiting) + *status.unproposed;
+  }
+  basis.paused = status.paused;
+  basis.stopping = live && status.last_run && status.last_run->stopping.has_value();
+  return basis;
+}
+
+std::string controller_line(const StudyStatus& status, const std::optional<LockHolder>& holder) {
+  if (holder) {
+    return fmt::format("running (pid {} on {} since {}){}", holder->pid, holder->host,
+                       holder->since, status.paused ? ", paused" : "");
+  }
+  if (!status.last_run) return "never run";
+  const RunInfo& run = *status.last_run;
+  if (!run.ended_at) {
+    return fmt::format(
+        "interrupted: the controller (pid {} on {}) is gone; the same command, or "
+        "seedbed run --study, continues",
+        run.pid, run.host);
+  }
+  return fmt::format("ended {} with exit code {}{}", format_timestamp(*run.ended_at), run.exit_code,
+                     run.reason.empty() ? "" : ": " + one_line(run.reason, 200));
+}
+
+/// The best so far in one line; nothing when there is none yet.
+std::string best_line(const StudyReader& reader) {
+  auto snapshot = reader.snapshot();
+  if (!snapshot || snapshot->metric.empty()) return {};
+  auto found = best(*snapshot, CompareOptions{});
+  if (!found) return {};
+  return fmt::format("{} {} ({}, {}), trial {}", found->metric, format_number(found->value),
+                     found->goal == Goal::maximize ? "maximize" : "minimize",
+                     found->configuration ? "mean over its seeds" : "last value", found->trial);
+}
+
+void print_text(const std::string& name, const StudyStatus& status, const Estimate& estimate,
+                const std::optional<LockHolder>& holder, const std::string& best) {
+  const std::uint64_t waiting = status.count(TrialState::waiting) + status.unproposed.value_or(0);
+  std::printf("%s: %s\n", name.c_str(), controller_line(status, holder).c_str());
+  std::printf(
+      "  completed %llu · running %llu · waiting %llu · failed %llu · pruned %llu · "
+      "cancelled %llu",
+      static_cast<unsigned long long>(status.count(TrialState::completed)),
+      static_cast<unsigned long long>(status.count(TrialState::running)),
+      static_cast<unsigned long long>(waiting),
+      static_cast<unsigned long long>(status.count(TrialState::failed)),
+      static_cast<unsigned long long>(status.count(TrialState::pruned)),
+      static_cast<unsigned long long>(status.count(TrialState::cancelled)));
+  if (status.outside > 0) {
+    std::printf(" · outside the present space %llu",
+                static_cast<unsigned long long>(status.outside));
+  }
+  std::printf("\n");
+  if (status.metric_missing > 0) {
+    std::printf("  %llu completed without the metric %s\n",
+                static_cast<unsigned long long>(status.metric_missing), status.metric.c_str());
+  }
+  if (!best.empty()) std::printf("  best %s\n", best.c_str());
+  if (!status.finished()) std::printf("  %s\n", estimate.text().c_str());
+  std::size_t shown = 0;
+  for (const FailureLine& failure : status.failures) {
+    if (shown++ == kShownFailures) {
+      std::printf("  … and %zu more: seedbed trials --where \"state == 'failed'\"\n",
+                  status.failures.size() - kShownFailures);
+      break;
+    }
+    std::printf("  failed %s: %s\n", one_line(failure.folder, 60).c_str(),
+                one_line(failure.reason, 200).c_str());
+  }
+}
+
+void print_json(const std::string& name, const std::string& dir, const StudyStatus& status,
+                const Estimate& estimate, const std::optional<LockHolder>& holder) {
+  Json json;
+  json["schema"] = 1;
+  json["study"] = name;
+  json["study_dir"] = dir;
+  json["live"] = holder.has_value();
+  if (holder) json["controller"] = {{"pid", holder->pid}, {"host", holder->host}};
+  Json counts;
+  for (const TrialState state : {TrialState::completed, TrialState::running, TrialState::waiting,
+                                 TrialState::failed, TrialState::pruned, TrialState::cancelled}) {
+    std::uint64_t count = status.count(state);
+    if (state == TrialState::waiting) count += status.unproposed.value_or(0);
+    counts[std::string(trial_state_word(state))] = count;
+  }
+  json["counts"] = std::move(counts);
+  json["outside"] = status.outside;
+  json["metric_missing"] = status.metric_missing;
+  json["paused"] = status.paused;
+  json["slots"] = status.slots;
+  if (estimate.left) {
+    json["seconds_left"] = static_cast<double>(estimate.left->count()) / 1000;
+  } else {
+    json["seconds_left"] = nullptr;
+  }
+  json["estimate"] = estimate.how;
+  json["failures"] = Json::array();
+  for (const FailureLine& failure : status.failures) {
+    json["failures"].push_back({{"trial", failure.trial},
+                                {"folder", failure.folder},
+                                {"attempts", failure.attempts},
+                                {"reason", one_line(failure.reason, 500)}});
+  }
+  std::puts(json.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+}
+
+/// A live study has work left (6) until it ends; one that has ended exits as it ended.
+int status_exit_code(const StudyStatus& status, bool live) {
+  if (!live && status.last_run && status.last_run->ended_at && !status.finished()) {
+    return status.last_run->exit_code;
+  }
+  return status.exit_code();
+}
+
+Result<int> status_command(const Invocation& invocation) {
+  auto dir = find_study(invocation);
+  if (!dir) return propagate(dir);
+  auto reader = StudyReader::open(*dir);
+  if (!reader) return propagate(reader);
+  auto status = reader->status();
+  if (!status) return propagate(status);
+  const auto holder = StudyLock::holder(*dir);
+  const Timestamp now = make_posix_clock()->wall();
+  const Estimate estimate = estimate_end(basis_of(*status, now, holder.has_value()));
+  if (invocation.output == "json") {
+    print_json(study_name(*dir), *dir, *status, estimate, holder);
+  } else {
+    print_text(study_name(*dir), *status, estimate, holder, best_line(*reader));
+  }
+  return status_exit_code(*status, holder.has_value());
+}
+
+}  // namespace
+
+void add_status_command(CLI::App& app, Invocation& invocation) {
+  CLI::App* command = app.add_subcommand("status", "How far a study is, what failed, when it ends");
+  add_study_options(*command, invocation);
+  add_output_option(*command, invocation);
+  command->callback(
+      [&invocation] { invocation.action = [&] { return status_command(invocation); }; });
+}
+
+}  // namespace seedbed

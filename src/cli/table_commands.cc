@@ -1,0 +1,287 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "base/text.h"
+#include "cli/invocation.h"
+#include "cli/print_table.h"
+#include "cli/result_print.h"
+#include "env/posix/posix.h"
+#include "results/compare.h"
+#include "results/study_reader.h"
+#include "results/trials_table.h"
+
+// trials, compare, best, export: tables of results.
+
+namespace seedbed {
+namespace {
+
+std::vector<std::string> comma_words(const std::vector<std::string>& given) {
+  std::vector<std::string> words;
+  for (const std::string& one : given) {
+    for (const std::string_view part : split(one, ',')) {
+      if (!trim(part).empty()) words.emplace_back(trim(part));
+    }
+  }
+  return words;
+}
+
+Result<StudyReader> open_reader(const Invocation& invocation) {
+  auto dir = find_study(invocation);
+  if (!dir) return propagate(dir);
+  return StudyReader::open(*dir);
+}
+
+struct TrialsOptions {
+  std::string where;
+  std::vector<std::string> sort, columns;
+  std::optional<std::uint64_t> limit;
+};
+
+Result<int> trials(const Invocation& invocation, const TrialsOptions& given) {
+  auto reader = open_reader(invocation);
+  if (!reader) return propagate(reader);
+  TrialsTableOptions options;
+  options.where = given.where;
+  options.sort = comma_words(given.sort);
+  options.columns = comma_words(given.columns);
+  options.limit = given.limit;
+  options.now = make_posix_clock()->wall();
+  auto snapshot = reader->snapshot(needed_for(options));
+  if (!snapshot) return propagate(snapshot);
+  auto table = trials_table(*snapshot, options);
+  if (!table) return propagate(table);
+  print_table(to_table(*table), invocation.output);
+  return 0;
+}
+
+struct CompareWords {
+  std::string metric, goal, by = "last";
+  bool all = false, single = false;
+};
+
+Result<CompareOptions> read_compare(const CompareWords& words) {
+  CompareOptions options;
+  options.metric = words.metric;
+  if (words.goal == "minimize") options.goal = Goal::minimize;
+  if (words.goal == "maximize") options.goal = Goal::maximize;
+  auto by = Measure::parse(words.by);
+  if (!by) return tl::unexpected(by.error().with_context("--by"));
+  options.by = *by;
+  options.include_outside = words.all;
+  return options;
+}
+
+std::string goal_name(Goal goal) { return goal == Goal::maximize ? "maximize" : "minimize"; }
+
+std::string missing_text(const Configuration& row) {
+  std::vector<std::string> parts;
+  for (const MissingSeed& seed : row.missing) {
+    parts.push_back(fmt::format("{} {}", seed.seed.spelling(), seed.why));
+  }
+  return join(parts, ", ");
+}
+
+Table comparison_table(const Comparison& comparison) {
+  Table table;
+  const std::string what = comparison.metric + " (" + comparison.by.text() + ")";
+  for (const std::string& name : comparison.varying) table.columns.push_back({name});
+  table.columns.push_back({"mean", "mean " + what, Align::right});
+  table.columns.push_back({"std", "std (n-1)", Align::right});
+  table.columns.push_back({"n", "n", Align::right});
+  table.columns.push_back({"missing", "missing"});
+  table.columns.push_back({"trials", "trials"});
+  for (const Configuration& row : comparison.rows) {
+    std::vector<Cell> cells;
+    for (const std::string& name : comparison.varying) {
+      const Value* value = row.point.find(name);
+      cells.push_back(value == nullptr ? Cell() : Cell::value(*value));
+    }
+    cells.push_back(row.mean ? Cell::number(*row.mean) : Cell());
+    cells.push_back(row.std ? Cell::number(*row.std) : Cell());
+    cells.push_back(Cell::integer(static_cast<std::int64_t>(row.n)));
+    cells.push_back(row.missing.empty() ? Cell() : Cell::text(missing_text(row), Style::warning));
+    std::vector<std::string> numbers;
+    for (const TrialNumber trial : row.trials) numbers.push_back(std::to_string(trial));
+    cells.push_back(Cell::text(join(numbers, " ")));
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
+}
+
+Result<int> compare_command(const Invocation& invocation, const CompareWords& words) {
+  auto options = read_compare(words);
+  if (!options) return propagate(options);
+  auto reader = open_reader(invocation);
+  if (!reader) return propagate(reader);
+  auto snapshot = reader->snapshot(needed_for(*options, words.metric));
+  if (!snapshot) return propagate(snapshot);
+  if (words.metric.empty() && options->by.kind == Measure::Kind::mean_last) {
+    snapshot = reader->snapshot(needed_for(*options, snapshot->metric));
+    if (!snapshot) return propagate(snapshot);
+  }
+  auto comparison = compare(*snapshot, *options);
+  if (!comparison) return propagate(comparison);
+  print_table(comparison_table(*comparison), invocation.output);
+  if (invocation.output == "text") {
+    std::printf(
+        "%s: %s, best first; std is the sample standard deviation over %s\n",
+        comparison->metric.c_str(), goal_name(comparison->goal).c_str(),
+        comparison->seed_parameter.empty() ? "equal settings" : comparison->seed_parameter.c_str());
+  }
+  return 0;
+}
+
+Table best_table(const Best& found, const Snapshot& snapshot) {
+  Table table;
+  table.columns = {{"trial", "trial", Align::right},
+                   {"metric"},
+                   {"goal"},
+                   {"by"},
+                   {"value", "value", Align::right},
+                   {"std", "std (n-1)", Align::right},
+                   {"n", "n", Align::right}};
+  std::vector<Cell> row = {Cell::integer(static_cast<std::int64_t>(found.trial)),
+                           Cell::text(found.metric), Cell::text(goal_name(found.goal)),
+                           Cell::text(found.by.text()), Cell::number(found.value)};
+  const Point* point = &snapshot.trial(found.trial)->point;
+  if (found.configuration) {
+    point = &found.configuration->point;
+    row.push_back(found.configuration->std ? Cell::number(*found.configuration->std) : Cell());
+    row.push_back(Cell::integer(static_cast<std::int64_t>(found.configuration->n)));
+  } else {
+    row.emplace_back();
+    row.push_back(Cell::integer(1));
+  }
+  for (const Parameter& parameter : point->parameters) {
+    table.columns.push_back({parameter.name});
+    row.push_back(Cell::value(parameter.value));
+  }
+  table.rows.push_back(std::move(row));
+  return table;
+}
+
+void print_best(const Best& found, const Snapshot& snapshot, const TrialDetails& details) {
+  const bool grouped = found.configuration.has_value();
+  std::printf("best %s by %s (%s), %s: %s%s\n", grouped ? "configuration" : "trial",
+              found.metric.c_str(), found.by.text().c_str(), goal_name(found.goal).c_str(),
+              format_number(found.value).c_str(), grouped ? " (mean over its seeds)" : "");
+  if (grouped) {
+    const Configuration& row = *found.configuration;
+    std::printf("  n %llu%s%s\n", static_cast<unsigned long long>(row.n),
+                row.std ? (", std " + number_text(*row.std)).c_str() : "",
+                row.missing.empty() ? "" : ("; missing: " + missing_text(row)).c_str());
+  }
+  const Point& point = grouped ? found.configuration->point : snapshot.trial(found.trial)->point;
+  for (const Parameter& parameter : point.parameters) {
+    std::printf("  %s = %s\n", one_line(parameter.name).c_str(),
+                parameter.value.is_absent() ? "(absent)"
+                                            : one_line(parameter.value.spelling(), 200).c_str());
+  }
+  if (found.not_finite > 0) {
+    std::printf("  %llu completed trials ended in nan or inf and are never best\n",
+                static_cast<unsigned long long>(found.not_finite));
+  }
+  std::printf("%srepeat trial %llu:\n  %s\n", grouped ? "its best trial; " : "",
+              static_cast<unsigned long long>(found.trial), details.repeat_line().c_str());
+}
+
+Result<int> best_command(const Invocation& invocation, const CompareWords& words) {
+  auto options = read_compare(words);
+  if (!options) return propagate(options);
+  auto reader = open_reader(invocation);
+  if (!reader) return propagate(reader);
+  auto snapshot = reader->snapshot(needed_for(*options, words.metric));
+  if (!snapshot) return propagate(snapshot);
+  if (words.metric.empty() && options->by.kind == Measure::Kind::mean_last) {
+    snapshot = reader->snapshot(needed_for(*options, snapshot->metric));
+    if (!snapshot) return propagate(snapshot);
+  }
+  auto found = words.single ? best_trial(*snapshot, *options) : best(*snapshot, *options);
+  if (!found) return propagate(found);
+  if (invocation.output != "text") {
+    print_table(best_table(*found, *snapshot), invocation.output);
+    return 0;
+  }
+  auto details = reader->trial(found->trial);
+  if (!details) return propagate(details);
+  print_best(*found, *snapshot, *details);
+  return 0;
+}
+
+Result<int> export_command(const Invocation& invocation) {
+  auto reader = open_reader(invocation);
+  if (!reader) return propagate(reader);
+  auto snapshot = reader->snapshot();
+  if (!snapshot) return propagate(snapshot);
+  print_table(to_table(export_table(*snapshot)), invocation.output);
+  return 0;
+}
+
+void add_compare_options(CLI::App& command, CompareWords& words) {
+  command.add_option("--metric", words.metric, "Another metric than the study's");
+  command.add_option("--goal", words.goal, "minimize or maximize")
+      ->check(CLI::IsMember({"minimize", "maximize"}));
+  command.add_option("--by", words.by, "last, best or mean-last:N")->capture_default_str();
+  command.add_flag("--all", words.all, "Trials outside the present space too");
+}
+
+}  // namespace
+
+void add_trials_command(CLI::App& app, Invocation& invocation) {
+  auto options = std::make_shared<TrialsOptions>();
+  CLI::App* command = app.add_subcommand("trials", "Table of trials");
+  add_study_options(*command, invocation);
+  command->add_option("--where", options->where, "Only rows where this holds");
+  command->add_option("--sort", options->sort, "Columns; -NAME for descending");
+  command->add_option("--columns", options->columns, "Columns to show");
+  command->add_option("--limit", options->limit, "At most so many rows");
+  add_output_option(*command, invocation, {"text", "json", "jsonl", "csv"});
+  command->footer(
+      "Example:\n  seedbed trials --where \"lr < 0.01 and state == 'completed'\" "
+      "--sort=-acc --limit 10");
+  command->callback([&invocation, options] {
+    invocation.action = [&invocation, options] { return trials(invocation, *options); };
+  });
+}
+
+void add_compare_command(CLI::App& app, Invocation& invocation) {
+  auto words = std::make_shared<CompareWords>();
+  CLI::App* command =
+      app.add_subcommand("compare", "One row per setting: mean, std and n over the seeds");
+  add_study_options(*command, invocation);
+  add_compare_options(*command, *words);
+  add_output_option(*command, invocation, {"text", "json", "jsonl", "csv"});
+  command->callback([&invocation, words] {
+    invocation.action = [&invocation, words] { return compare_command(invocation, *words); };
+  });
+}
+
+void add_best_command(CLI::App& app, Invocation& invocation) {
+  auto words = std::make_shared<CompareWords>();
+  CLI::App* command = app.add_subcommand("best", "The best setting, and the line that repeats it");
+  add_study_options(*command, invocation);
+  add_compare_options(*command, *words);
+  command->add_flag("--single", words->single, "Compare single trials, not means over seeds");
+  add_output_option(*command, invocation, {"text", "json", "jsonl", "csv"});
+  command->callback([&invocation, words] {
+    invocation.action = [&invocation, words] { return best_command(invocation, *words); };
+  });
+}
+
+void add_export_command(CLI::App& app, Invocation& invocation) {
+  CLI::App* command = app.add_subcommand("export", "Everything, in stable columns");
+  add_study_options(*command, invocation);
+  command->add_option("--format", invocation.output, "csv, json or jsonl")
+      ->check(CLI::IsMember({"csv", "json", "jsonl"}));
+  command->callback([&invocation] {
+    invocation.action = [&invocation] {
+      if (invocation.output == "text") invocation.output = "csv";
+      return export_command(invocation);
+    };
+  });
+}
+
+}  // namespace seedbed

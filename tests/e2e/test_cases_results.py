@@ -1,0 +1,83 @@
+"""K1, K5, L5, L7: tables over seeds, status, looking without disturbing."""
+
+import json
+
+from conftest import wait_until
+
+PY = "/usr/bin/python3"
+RETURNS = {"a": [1, 2, 3, 4, 5], "b": [9, 1, 1, 1, None]}
+
+
+def seeds_study(box):
+    box.write("t.py", f"""
+import sys
+returns = {RETURNS}
+value = returns[sys.argv[1]][int(sys.argv[2])]
+if value is None: raise SystemExit(1)
+print(f'ret={{value}}')
+""")
+    return box.run("run", "s=a,b", "seed=range(5)", "--name", "k", "--metric", "ret", "--goal",
+                   "maximize", "--", PY, "t.py", "{s}", "{seed}")
+
+
+def test_case_K1_one_row_per_configuration_with_a_mark_for_missing_seeds(box):
+    assert seeds_study(box).code == 1
+    rows = {row["s"]: row for row in box.json("compare", "k")}
+    a, b = rows["a"], rows["b"]
+    assert a["n"] == 5 and b["n"] == 4
+    means = [v for k, v in a.items() if "mean" in k]
+    assert means[0] == 3.0
+    assert abs([v for k, v in a.items() if "std" in k][0] - 2.5 ** 0.5) < 1e-12
+    text = box.ok("compare", "k").out
+    assert "std" in text and "4" in text and "maximize" in text
+    best = box.json("best", "k")
+    assert best["parameters"]["s"] == "a" if "parameters" in best else best["s"] == "a"
+
+
+def test_case_L7_status_is_one_screen_and_gives_the_exit_code(box):
+    run = box.start("run", "n=1..6", "--slots", "2", "--name", "s", "--", "sh", "-c",
+                    '[ "$1" = 1 ] && { echo boom >&2; exit 3; }; [ "$1" -lt 4 ] || '
+                    "while [ ! -e go ]; do sleep 0.05; done", "x", "{n}")
+    wait_until(lambda: box.count("running") == 2 and len(box.states()) == 6)
+    status = box.run("status", "s")
+    assert len(status.out.splitlines()) < 40
+    for word in ("completed", "running", "waiting", "failed", "exit code 3"):
+        assert word in status.out, status.text
+    machine = json.loads(box.run("status", "s", "--output", "json").out)
+    assert machine["counts"]["running"] == 2 and machine["counts"]["failed"] == 1
+    box.write("go", "")
+    assert run.wait().code == 1
+    assert box.run("status", "s").code == 1
+
+
+def test_case_L5_looking_does_not_disturb(box):
+    run = box.start("run", "n=1..40", "--slots", "2", "--name", "s", "--", "sh", "-c",
+                    "echo loss=$1; sleep 0.02", "x", "{n}")
+    box.wait_for("completed", 1)
+    looks = 0
+    while run.running and looks < 40:
+        for words in (("status", "s"), ("trials", "s"), ("list",)):
+            assert box.run(*words).code in (0, 1, 6)
+        looks += 1
+    assert run.wait().code == 0
+    assert box.count("completed") == 40 and looks > 0
+
+
+def test_list_shows_the_studies_here(box):
+    box.ok("run", "n=1", "--name", "one", "--", "true")
+    box.ok("run", "n=1..2", "--name", "two", "--", "true")
+    rows = {row["study"]: row for row in box.json("list")}
+    assert set(rows) == {"one", "two"}
+
+
+def test_unknown_words_get_a_suggestion(box):
+    assert "status" in box.run("stats").err
+    assert "--limit" in box.run("run", "n=1", "--limt", "3", "--", "true").err
+    done = box.run("status", "nosuch")
+    assert done.code == 2, done.text
+
+
+def test_logs_follow_and_raw(box):
+    box.ok("run", "n=1", "--name", "s", "--", "printf", "a\\033[31mb\\n", "{n}")
+    assert "\033" not in box.ok("logs", "1", "--study", "s").out
+    assert "\033[31m" in box.ok("logs", "1", "--study", "s", "--raw").out

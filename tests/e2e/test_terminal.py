@@ -1,0 +1,55 @@
+"""What a person sees: the live view, its keys, Ctrl-C, a closed window."""
+
+from conftest import wait_until
+
+
+def test_the_live_view_shows_trials_and_ends_with_the_result(box):
+    view = box.terminal("run", "n=1..4", "--name", "s", "--metric", "loss", "--goal", "minimize",
+                        "--", "sh", "-c", "echo loss=$1; sleep 0.3", "x", "{n}")
+    view.expect(r"loss")
+    assert view.wait() == 0
+    assert "4" in view.text and "completed" in view.text
+
+
+def test_ctrl_c_stops_and_says_what_a_second_one_does(box):
+    view = box.terminal("run", "n=1..4", "--slots", "2", "--grace", "30s", "--name", "s", "--", "sh",
+                        "-c", "trap '' TERM; while :; do sleep 0.1; done", "x", "{n}")
+    wait_until(lambda: view.read() and box.count("running") == 2)
+    view.type("\x03")
+    view.expect(r"Ctrl-C")
+    view.type("\x03")
+    assert view.wait(20) == 130
+    box.wait_for_no_processes()
+
+
+def test_case_D6_a_closed_terminal_leaves_the_work(box):
+    view = box.terminal("run", "n=1", "--name", "s", "--", "sh", "-c",
+                        "while [ ! -e go ]; do sleep 0.05; done", "x", "{n}")
+    wait_until(lambda: view.read() and box.count("running") == 1)
+    view.close()
+    wait_until(lambda: box.run("status", "s").code in (0, 6))
+    box.write("go", "")
+    box.wait_for("completed", 1)
+
+
+def test_q_leaves_the_work_and_attach_looks_again(box):
+    view = box.terminal("run", "n=1", "--name", "s", "--", "sh", "-c",
+                        "while [ ! -e go ]; do sleep 0.05; done", "x", "{n}")
+    wait_until(lambda: view.read() and box.count("running") == 1)
+    view.type("q")
+    assert view.wait() == 0
+    again = box.terminal("attach", "s")
+    again.expect("s")
+    box.write("go", "")
+    assert again.wait() == 0
+    assert box.states() == {1: "completed"}
+
+
+def test_detach_returns_at_once(box):
+    done = box.run("run", "n=1", "--name", "s", "--detach", "--", "sh", "-c",
+                   "while [ ! -e go ]; do sleep 0.05; done", "x", "{n}")
+    assert done.code == 0 and "attach" in done.out, done.text
+    wait_until(lambda: box.count("running") == 1)
+    box.write("go", "")
+    box.wait_for("completed", 1)
+    box.wait_for_no_processes()
