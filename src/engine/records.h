@@ -45,10 +45,9 @@ struct RunStarted {
   std::int64_t pid = 0;
   std::string version;  ///< of seedbed
   std::uint32_t slots = 0;
-  std::string machine;       ///< one line: `64 cores seen, 4 usable (quota)`
-  std::string details_json;  ///< command line, folder, git commit, hash of the program
-  bool retry_failed =
-      false;  ///< failed trials of the space are opened again as the walk meets them
+  std::string machine;        ///< one line: `64 cores seen, 4 usable (quota)`
+  std::string details_json;   ///< command line, folder, git commit, hash of the program
+  bool retry_failed = false;  ///< failed trials are opened again as the walk meets them
   bool operator==(const RunStarted&) const = default;
 };
 
@@ -85,17 +84,18 @@ struct TrialProposed {
   Point point;
   std::string identity;        ///< point.identity()
   std::uint64_t proposal = 0;  ///< the sampler's number; unused for added trials
-  std::uint32_t revision = 0;
-  bool added = false;  ///< by `add`: stays in the space whatever later runs name
-  std::string folder;  ///< under trials/
+  std::uint32_t revision = 0;  ///< 0 for added trials that no walk has met
+  bool added = false;          ///< by `add`: stays in the space whatever later runs name
+  std::string folder;          ///< under trials/
   bool operator==(const TrialProposed&) const = default;
 };
 
-/// A known trial is in the space of this revision too.
+/// A known trial is in the space of this revision too, or stays in it because it was added.
 struct TrialKept {
   TrialNumber trial = 0;
   std::uint32_t revision = 0;
   std::uint64_t proposal = 0;  ///< its number in the walk of this revision
+  bool added = false;          ///< by `add`: stays in the space whatever later runs name
   bool operator==(const TrialKept&) const = default;
 };
 
@@ -241,10 +241,10 @@ struct NoteAdded {
   bool operator==(const NoteAdded&) const = default;
 };
 
-using Record = std::variant<SpaceSet, RunStarted, RunEnded, TrialProposed, TrialKept, SpaceWalked,
-                            AttemptPlanned, AttemptStarted, AttemptStopping, AttemptEnded,
-                            AllocationReleased, TrialRequeued, TrialFinished, TrialReopened,
-                            MetricsReported, PauseSet, WidthSet, NoteAdded>;
+using Record = std::variant<SpaceSet, RunStarted, RunStopping, RunEnded, TrialProposed, TrialKept,
+                            SpaceWalked, WalkMoved, AttemptPlanned, AttemptStarted, AttemptStopping,
+                            AttemptEnded, AllocationReleased, TrialRequeued, TrialFinished,
+                            TrialReopened, MetricsReported, PauseSet, WidthSet, NoteAdded>;
 
 /// A record and when it became true.
 struct Entry {
