@@ -1,0 +1,129 @@
+#include "store/file_system.h"
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace seedbed {
+namespace {
+
+// f_type of statfs(2); most are in linux/magic.h, the others in the file systems' own sources.
+bool is_network_type(unsigned long type) {
+  switch (type) {
+    case 0x6969:      // NFS
+    case 0x517B:      // SMB
+    case 0xFF534D42:  // CIFS
+    case 0xFE534D42:  // SMB2
+    case 0x0BD00BD0:  // Lustre
+    case 0x47504653:  // GPFS
+    case 0x5346414F:  // AFS
+    case 0x73757245:  // Coda
+    case 0x564C:      // NCP
+    case 0x01021997:  // 9p
+    case 0x00C36400:  // Ceph
+    case 0x7461636F:  // OCFS2
+    case 0x01161970:  // GFS2
+    case 0x19830326:  // BeeGFS
+    case 0xAAD7AAEA:  // PanFS
+    case 0x20030528:  // OrangeFS
+    case 0x786F4256:  // VirtualBox shared folders
+    case 0x65735546:  // FUSE: sshfs, and who knows what
+      return true;
+    default:
+      return false;
+  }
+}
+
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor() {
+    if (number_ >= 0) ::close(number_);
+  }
+  [[nodiscard]] int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
+int take_lock(int descriptor, int command) {
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = 0;
+  lock.l_len = 1;
+  return ::fcntl(descriptor, command, &lock) == 0 ? 0 : errno;
+}
+
+}  // namespace
+
+bool on_network_disk(const std::string& folder) {
+  struct statfs info = {};
+  if (::statfs(folder.c_str(), &info) != 0) return false;
+  return is_network_type(static_cast<unsigned long>(info.f_type) & 0xFFFFFFFFUL);
+}
+
+Status judge_locks(const std::string& folder, int first, int second) {
+  constexpr const char* kRemedy =
+      "choose a folder on a local disk with --dir, or have the network disk mounted with locks";
+  if (first != 0) {
+    return fail(ErrorCode::machine,
+                fmt::format("file locks do not work in {} ({}), so the records would not be safe "
+                            "there; {}",
+                            folder, std::strerror(first), kRemedy));
+  }
+  if (second == 0) {
+    return fail(ErrorCode::machine,
+                fmt::format("file locks have no effect in {} (two takers got the same one), so the "
+                            "records would not be safe there; {}",
+                            folder, kRemedy));
+  }
+  return {};
+}
+
+Status check_locks(const std::string& folder) {
+  const std::string path = fmt::format("{}/.lock-probe-{}", folder, ::getpid());
+  const Descriptor one(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  const int error = errno;
+  if (one.number() < 0) {
+    return fail(ErrorCode::machine, fmt::format("cannot write in {}: {}; check its permissions and "
+                                                "the room on the disk, or choose another folder "
+                                                "with --dir",
+                                                folder, std::strerror(error)));
+  }
+  const Descriptor two(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  ::unlink(path.c_str());
+  const int first = take_lock(one.number(), F_SETLK);
+  // A lock of the open file description excludes locks of a process, even of the same one.
+  const int second = two.number() < 0 ? errno : take_lock(two.number(), F_OFD_SETLK);
+  return judge_locks(folder, first, second);
+}
+
+Status sync_folder(const std::string& folder) {
+  const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  // Some file systems cannot sync a folder; their names are then as safe as they get.
+  if (directory.number() < 0 || (::fsync(directory.number()) != 0 && errno != EINVAL)) {
+    return fail(ErrorCode::machine,
+                fmt::format("cannot sync {}: {}", folder, std::strerror(errno)));
+  }
+  return {};
+}
+
+bool file_exists(const std::string& path) {
+  struct stat info = {};
+  return ::stat(path.c_str(), &info) == 0;
+}
+
+std::uint64_t file_size(const std::string& path) {
+  struct stat info = {};
+  return ::stat(path.c_str(), &info) == 0 ? static_cast<std::uint64_t>(info.st_size) : 0;
+}
+
+}  // namespace seedbed
