@@ -19,6 +19,7 @@ namespace {
 
 constexpr Milliseconds kReconnectPeriod{50};
 constexpr int kReconnectTries = 60;
+constexpr int kMaxFalseStarts = 50;
 constexpr Milliseconds kDeathLimit{500};       // for a shim that has closed its socket
 constexpr Milliseconds kRemainsGrace{2000};    // of processes whose shim was killed
 constexpr Milliseconds kRemainsLimit{10'000};  // then they are looked for again
@@ -177,8 +178,7 @@ void SlotKeeper::give_next_order() {
     // One of an earlier controller may still wait for us; two would fight for the slot.
     if (const auto file = live_shim(context_.study_dir, slot_)) return reach(*file);
   }
-  if (!link_) start_process();
-  if (!link_) return;
+  if (!link_) return start_process();
   const LaunchOrder order = std::move(orders_.front());
   orders_.pop_front();
   if (!link_->send(order_for_shim(order))) {
@@ -225,17 +225,18 @@ StartOrder SlotKeeper::order_for_shim(const LaunchOrder& order) const {
 
 void SlotKeeper::start_process() {
   auto started = start_shim(context_.shim, context_.study_dir, slot_, socket_path_);
-  if (!started) {
+  if (!started || false_starts_ >= kMaxFalseStarts) {
     const AttemptId attempt = orders_.front().attempt;
     orders_.pop_front();
-    return refuse(attempt, started.error().message);
+    false_starts_ = 0;
+    return refuse(attempt, started ? context_.shim + ": ends at once; does it run by hand?"
+                                   : started.error().message);
   }
   shim_pid_ = started->pid;
   shim_is_child_ = true;
   context_.log.info("shim_started",
                     {{"slot", std::to_string(slot_)}, {"pid", std::to_string(shim_pid_)}});
   use(std::move(started->socket));
-  link_->send(ControllerHello{});
 }
 
 void SlotKeeper::reach(const SlotFile& file) {
@@ -246,10 +247,7 @@ void SlotKeeper::reach(const SlotFile& file) {
   auto socket = connect_shim(file.socket);
   if (socket) {
     tries_ = 0;
-    use(std::move(*socket));
-    hello_awaited_ = true;
-    link_->send(ControllerHello{});
-    return;
+    return use(std::move(*socket));
   }
   if (++tries_ >= kReconnectTries) {
     // It lives but cannot be spoken to: asked by a signal, it ends its tree, writes the record and
@@ -273,11 +271,18 @@ void SlotKeeper::use(Descriptor socket) {
       context_.loop, std::move(socket),
       ShimLink::Listener{[this](const Message& message) { on_message(message); },
                          [this] { closed(); }});
+  hello_awaited_ = true;
+  link_->send(ControllerHello{});
 }
 
 void SlotKeeper::closed() {
   link_.reset();
-  hello_awaited_ = false;
+  if (std::exchange(hello_awaited_, false)) {
+    // Perhaps another shim has the slot already: one that was started just before a controller was
+    // killed, and had not written its slot file when we looked.
+    looked_for_shim_ = false;
+    ++false_starts_;
+  }
   watch_process(true);
 }
 
@@ -361,7 +366,8 @@ void SlotKeeper::on_message(const Message& message) {
 }
 
 void SlotKeeper::on_hello(const ShimHello& hello) {
-  if (!std::exchange(hello_awaited_, false)) return;  // of one that we have just started
+  if (!std::exchange(hello_awaited_, false)) return;
+  false_starts_ = 0;
   const bool has_ours = holding_ && hello.attempt == holding_->attempt;
   if (!has_ours && hello.state != ShimState::idle) {
     link_->send(KillOrder{hello.attempt});  // nobody wants it any more

@@ -103,7 +103,8 @@ class SlotKeeper {
   std::string shim_boot_;
   Descriptor pidfd_;  ///< watched while we wait for its death
   std::optional<EventLoop::TimerId> retry_timer_;
-  int tries_ = 0;
+  int tries_ = 0;         ///< to reach one that lives
+  int false_starts_ = 0;  ///< in a row
   std::optional<Holding> holding_;
   std::deque<LaunchOrder> orders_;
   std::deque<OpenAttempt> open_;

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -66,16 +67,21 @@ SlotHolder::SlotHolder(HolderOptions options)
   ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   ::fcntl(controller_, F_SETFD, FD_CLOEXEC);
   ::fcntl(controller_, F_SETFL, O_NONBLOCK);
-  listen_on_socket();
-  open_slot_file();
 }
 
-void SlotHolder::open_slot_file() {
+// The lock on the slot file lasts as long as this process: of two shims for one slot (a controller
+// was killed just after it had started one) the second goes at once, before it touches anything.
+bool SlotHolder::take_slot() {
   const std::string folder = options_.study_dir + "/slots";
   ::mkdir(folder.c_str(), 0777);
   const std::string path = folder + "/" + std::to_string(options_.slot);
   slot_file_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (slot_file_ >= 0 && ::flock(slot_file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    return false;
+  }
+  listen_on_socket();
   write_slot_file();
+  return true;
 }
 
 void SlotHolder::write_slot_file() {
@@ -109,6 +115,7 @@ void SlotHolder::listen_on_socket() {
 }
 
 int SlotHolder::run() {
+  if (!take_slot()) return 1;
   for (;;) {
     const std::int64_t now = monotonic_ms();
     if (std::exchange(end_signal, 0) != 0) {  // the system goes down, or a newer seedbed takes over
@@ -137,7 +144,7 @@ int SlotHolder::run() {
 bool SlotHolder::may_leave(std::int64_t now) const {
   if (attempt_ != nullptr && (!attempt_->gone() || attempt_->record_missing())) return false;
   if (leave_when_idle_) return true;
-  return controller_ < 0 && now - orphan_since_ >= kLingerMs;
+  return controller_ < 0 && (attempt_ == nullptr || now - orphan_since_ >= kLingerMs);
 }
 
 int SlotHolder::wait_ms(std::int64_t now, std::int64_t next) const {

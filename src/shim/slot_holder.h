@@ -29,11 +29,12 @@ class SlotHolder {
  public:
   explicit SlotHolder(HolderOptions options);
 
-  /// Until there is nothing left to do. The exit code of the shim.
+  /// Until there is nothing left to do, or at once when another shim holds the slot. The exit code
+  /// of the shim.
   [[nodiscard]] int run();
 
  private:
-  void open_slot_file();
+  [[nodiscard]] bool take_slot();
   void listen_on_socket();
   void write_slot_file();
 
