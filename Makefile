@@ -58,6 +58,7 @@ bench:
 	bench/run build/release
 
 install: release
+	cmake --build --preset release --target seedbed_manual
 	cmake --install build/release --prefix $(PREFIX)
 
 clean:
