@@ -450,9 +450,8 @@ Status read_parameter(ReadContext& context, const YamlEntry& entry, const std::s
     return finish(context, draft, dimensions);
   }
   const std::size_t errors = context.errors.size();
-  const std::string what =
-      "parameter " + draft.title() + " (a map as one value is written value: {…})";
-  read_keys<ParameterDraft>(context, node, what, kParameterKeys, draft);
+  read_keys<ParameterDraft>(context, node, "parameter " + draft.title(), kParameterKeys, draft,
+                            "write value: {…} for a map as one value, parameters: {…} for a group");
   if (context.errors.size() > errors) return {};  // told already
   if (draft.group == nullptr) return finish(context, draft, dimensions);
   if (node.entries.size() > 1) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "study/reader_error.h"
 #include "study/value.h"
@@ -55,10 +56,12 @@ template <typename Target>
 }
 
 /// Reads a map by its table. Errors of different keys are kept side by side in the context.
-/// `what` names the map in messages: "in `limits`".
+/// `what` names the map in messages: "in `limits`"; `otherwise` is the remedy for an unknown key
+/// that is near to none.
 template <typename Target>
 void read_keys(ReadContext& context, const YamlNode& node, const std::string& what,
-               std::span<const Key<Target>> keys, Target& target) {
+               std::span<const Key<Target>> keys, Target& target,
+               const std::string& otherwise = {}) {
   if (!node.is_map()) {
     context.keep(context.source->error(node.offset, what + " takes a map of keys",
                                        suggest({}, key_names(keys))));
@@ -70,9 +73,10 @@ void read_keys(ReadContext& context, const YamlNode& node, const std::string& wh
       if (key.name == entry.key) found = &key;
     }
     if (found == nullptr) {
+      const bool near = otherwise.empty() || nearest(entry.key, key_names(keys)).has_value();
       context.keep(context.source->error(entry.key_offset,
                                          "unknown key " + in_ticks(entry.key) + " in " + what,
-                                         suggest(entry.key, key_names(keys))));
+                                         near ? suggest(entry.key, key_names(keys)) : otherwise));
     } else if (found->read == nullptr) {
       context.keep(context.source->error(entry.key_offset,
                                          "`" + entry.key + "` is not available yet",

@@ -9,6 +9,7 @@ namespace seedbed {
 namespace {
 
 constexpr std::size_t kShownBytes = 96;  // of a long line, around the place
+constexpr std::size_t kListed = 20;      // more candidates do not fit a message
 
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
@@ -93,6 +94,7 @@ Error SourceText::error(std::size_t offset, const std::string& message,
 std::string suggest(std::string_view word, const std::vector<std::string>& candidates) {
   if (const auto near = nearest(word, candidates)) return "did you mean `" + *near + "`?";
   if (candidates.empty()) return {};
+  if (candidates.size() > kListed) return "docs/reference/sweep-file.md lists what there is";
   return "known: " + join(candidates, ", ");
 }
 

@@ -16,7 +16,7 @@ const std::vector<std::string> kBoolStyles = {"python", "true-false", "01"};
 
 template <std::string StudySpec::*Field>
 Status read_spec_text(ReadContext& context, const YamlNode& node, StudyDraft& draft) {
-  Result<std::string> text = read_text(context, node, "this key");
+  Result<std::string> text = read_text(context, node, "the key");
   if (!text) return propagate(text);
   draft.spec.*Field = *text;
   return {};

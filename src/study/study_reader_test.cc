@@ -282,7 +282,7 @@ TEST(StudyReader, CaseB6_BadRangesAreRefusedWithTheName) {
       {"{values: [1, 2], probabilities: [0.5, 0.6]}",
        "`lr`: the probabilities add up to 1.1, not 1"},
       {"{values: [1, 2], probabilities: [1]}", "`lr`: 1 probabilities for 2 values"},
-      {"{vales: [1]}", "unknown key `vales` in parameter `lr`"},
+      {"{vales: [1]}", "unknown key `vales` in parameter `lr`; did you mean `values`?"},
       {"{distribution: normal, sigma: -1}", "`lr`: "},
       {"{min: 0, max: 10, q: 0, distribution: q_uniform}", "`lr`: "},
       {"{min: nan, max: 1}", "`lr`: `min` takes a number, not `nan`"},
