@@ -25,15 +25,17 @@ struct Projection::Applier {
         .run();
   }
   Status operator()(const RunStarted& record) const {
-    return tables.run_started_.bind_unsigned(1, record.run)
-        .bind(2, at.ms)
-        .bind_text(3, record.host)
-        .bind(4, record.pid)
-        .bind_text(5, record.version)
-        .bind(6, record.slots)
-        .bind_text(7, record.machine)
-        .bind_text(8, record.details_json)
-        .run();
+    const Status started = tables.run_started_.bind_unsigned(1, record.run)
+                               .bind(2, at.ms)
+                               .bind_text(3, record.host)
+                               .bind(4, record.pid)
+                               .bind_text(5, record.version)
+                               .bind(6, record.slots)
+                               .bind_text(7, record.machine)
+                               .bind_text(8, record.details_json)
+                               .run();
+    if (!started) return started;
+    return tables.setting_.bind_text(1, "slots").bind(2, record.slots).run();
   }
   Status operator()(const RunStopping& record) const {
     return tables.run_stopping_.bind_unsigned(1, record.run)

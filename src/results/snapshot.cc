@@ -1,0 +1,121 @@
+#include "results/snapshot.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "results/connection.h"
+#include "results/rows.h"
+#include "results/study_reader.h"
+#include "store/metric_rows.h"
+#include "store/schema.h"
+
+namespace seedbed {
+namespace {
+
+void find_names(Snapshot& snapshot) {
+  std::set<std::string_view> known;
+  std::map<std::string_view, std::set<std::string_view>> values;
+  std::set<std::string> metrics;
+  for (const TrialRow& trial : snapshot.trials) {
+    for (const Parameter& parameter : trial.point.parameters) {
+      if (known.insert(parameter.name).second) snapshot.parameters.push_back(parameter.name);
+      if (trial.in_space) values[parameter.name].insert(parameter.value.canonical());
+    }
+    for (const MetricNumbers& numbers : trial.metrics) metrics.insert(numbers.name);
+  }
+  // A parameter that some trials have and others have not varies too.
+  for (const std::string& name : snapshot.parameters) {
+    const auto found = values.find(name);
+    if (found == values.end()) continue;
+    const bool everywhere =
+        std::all_of(snapshot.trials.begin(), snapshot.trials.end(), [&](const TrialRow& trial) {
+          return !trial.in_space || trial.point.find(name) != nullptr;
+        });
+    if (found->second.size() > 1 || !everywhere) snapshot.varying.push_back(name);
+  }
+  snapshot.metric_names.assign(metrics.begin(), metrics.end());
+}
+
+// The last values of one metric of every trial: one walk over its points, and the curves of those
+// that are thinned.
+Status read_tails(const sqlite::Database& database, const SnapshotOptions& options,
+                  Snapshot& snapshot) {
+  const auto metric = find_metric(database, options.tail_metric);
+  if (!metric) return propagate(metric);
+  if (!*metric) return {};
+  std::map<TrialNumber, MetricNumbers*> wanted;
+  for (TrialRow& trial : snapshot.trials) {
+    for (MetricNumbers& numbers : trial.metrics) {
+      if (numbers.name != options.tail_metric) continue;
+      if (numbers.n > kPointsKeptWhole) {
+        const auto curve = read_curve(database, trial.number, **metric);
+        if (!curve) return propagate(curve);
+        for (const StoredPoint& point : *curve) numbers.tail.push_back(point.value);
+      } else {
+        wanted[trial.number] = &numbers;
+      }
+    }
+  }
+  auto rows = database.prepare("SELECT attempt, value FROM points WHERE metric=? ORDER BY id");
+  if (!rows) return propagate(rows);
+  rows->bind(1, **metric);
+  while (true) {
+    const Result<bool> row = rows->step();
+    if (!row) return propagate(row);
+    if (!*row) break;
+    const auto found = wanted.find(attempt_of_key(rows->integer(0)).trial);
+    if (found != wanted.end()) found->second->tail.push_back(rows->real(1));
+  }
+  for (TrialRow& trial : snapshot.trials) {
+    for (MetricNumbers& numbers : trial.metrics) {
+      if (numbers.tail.size() <= options.tail_count) continue;
+      numbers.tail.erase(numbers.tail.begin(),
+                         numbers.tail.end() - static_cast<std::ptrdiff_t>(options.tail_count));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+const MetricNumbers* TrialRow::metric(std::string_view name) const {
+  const auto found = std::lower_bound(
+      metrics.begin(), metrics.end(), name,
+      [](const MetricNumbers& numbers, std::string_view wanted) { return numbers.name < wanted; });
+  return found != metrics.end() && found->name == name ? &*found : nullptr;
+}
+
+const TrialRow* Snapshot::trial(TrialNumber number) const {
+  const auto found = std::lower_bound(
+      trials.begin(), trials.end(), number,
+      [](const TrialRow& trial, TrialNumber wanted) { return trial.number < wanted; });
+  return found != trials.end() && found->number == number ? &*found : nullptr;
+}
+
+Result<Snapshot> StudyReader::snapshot(const SnapshotOptions& options) const {
+  auto connection = Connection::open(study_dir_);
+  if (!connection) return propagate(connection);
+  const sqlite::Database& database = connection->database();
+  auto space = rows::read_space(database);
+  if (!space) return propagate(space);
+  Snapshot snapshot;
+  snapshot.revision = space->revision;
+  snapshot.metric = space->metric;
+  snapshot.goal = space->goal;
+  snapshot.seed_parameter = space->seed_parameter;
+  auto trials = rows::read_trials(database, *space);
+  if (!trials) return propagate(trials);
+  snapshot.trials = std::move(*trials);
+  Status read = rows::read_attempts(database, snapshot.trials);
+  if (read) read = rows::read_parameters(database, snapshot.trials);
+  if (read) read = rows::read_metrics(database, snapshot.trials);
+  if (read && !options.tail_metric.empty()) read = read_tails(database, options, snapshot);
+  if (!read) return propagate(read);
+  find_names(snapshot);
+  return snapshot;
+}
+
+}  // namespace seedbed

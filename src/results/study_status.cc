@@ -1,0 +1,197 @@
+#include "results/study_status.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <utility>
+
+#include "results/connection.h"
+#include "results/rows.h"
+#include "results/study_reader.h"
+#include "study/readers.h"
+
+namespace seedbed {
+namespace {
+
+constexpr std::uint64_t kMostNotes = 100;
+
+// What a status needs of a trial; ten thousand of these are read for every look.
+struct ShortTrial {
+  TrialState state = TrialState::waiting;
+  std::uint32_t attempts = 0;
+  bool in_space = false;
+};
+using ShortTrials = std::unordered_map<TrialNumber, ShortTrial>;  // look-up only, never walked
+
+Status read_short_trials(const sqlite::Database& database, const rows::Space& space,
+                         StudyStatus& status, ShortTrials& trials, std::uint64_t& in_revision) {
+  auto rows = database.prepare(
+      "SELECT trial, state, revision, added, attempts, metric_missing, command_of, folder, reason "
+      "FROM trials ORDER BY trial");
+  if (!rows) return propagate(rows);
+  while (true) {
+    const Result<bool> row = rows->step();
+    if (!row) return propagate(row);
+    if (!*row) return {};
+    const TrialNumber number = rows->unsigned_integer(0);
+    const auto revision = static_cast<std::uint32_t>(rows->integer(2));
+    ShortTrial trial;
+    trial.state = trial_state_from_word(rows->view(1)).value_or(TrialState::waiting);
+    trial.attempts = static_cast<std::uint32_t>(rows->integer(4));
+    trial.in_space =
+        space.holds(revision, rows->integer(3) != 0, static_cast<std::uint32_t>(rows->integer(6)));
+    trials.emplace(number, trial);
+    if (!trial.in_space) {
+      ++status.outside;
+      continue;
+    }
+    if (revision == space.revision) ++in_revision;
+    ++status.trials[static_cast<std::size_t>(trial.state)];
+    if (rows->integer(5) != 0) ++status.metric_missing;
+    if (trial.state == TrialState::failed) {
+      status.failures.push_back({number, rows->text(7), rows->text(8), trial.attempts});
+    }
+  }
+}
+
+Status read_running_and_walls(const sqlite::Database& database, const ShortTrials& trials,
+                              StudyStatus& status) {
+  auto rows = database.prepare(
+      "SELECT trial, attempt, ended_ms IS NULL, wall_ms, slot, started_ms FROM attempts ORDER BY "
+      "id");
+  if (!rows) return propagate(rows);
+  std::int64_t wall_ms = 0;
+  while (true) {
+    const Result<bool> row = rows->step();
+    if (!row) return propagate(row);
+    if (!*row) break;
+    const TrialNumber number = rows->unsigned_integer(0);
+    const auto found = trials.find(number);
+    if (found == trials.end() || rows->integer(1) != found->second.attempts) continue;
+    const ShortTrial& trial = found->second;
+    if (rows->integer(2) != 0) {
+      status.running.push_back({number, trial.attempts, static_cast<SlotNumber>(rows->integer(4)),
+                                rows::time_at(*rows, 5)});
+      continue;
+    }
+    const bool useful = trial.state == TrialState::completed || trial.state == TrialState::pruned;
+    if (!useful || !trial.in_space) continue;
+    ++status.finished_attempts;
+    wall_ms += rows->integer(3);
+  }
+  if (status.finished_attempts != 0) {
+    status.mean_wall = Milliseconds(wall_ms / static_cast<std::int64_t>(status.finished_attempts));
+  }
+  return {};
+}
+
+// How many points the space has that nothing stands for yet.
+void count_unproposed(const rows::Space& space, std::uint64_t in_revision, StudyStatus& status) {
+  if (space.revision == 0) return;
+  if (space.walked) {
+    status.unproposed = 0;
+    return;
+  }
+  StudySources sources;
+  sources.file_name = "sweep.yaml";
+  sources.file_text = space.spec_yaml;
+  const TextReader no_files = [](const std::string& path) -> Result<std::string> {
+    return fail(ErrorCode::usage, path + " is not part of the record");
+  };
+  const auto spec = read_study(sources, no_files);
+  if (!spec) return;
+  const PointCount count = spec->space.count();
+  std::optional<std::uint64_t> total;
+  if (!count.infinite) total = count.value;
+  if (spec->run_cap) total = std::min(total.value_or(*spec->run_cap), *spec->run_cap);
+  if (!total) return;
+  status.unproposed = *total - std::min(*total, in_revision);
+  status.unproposed_exact = count.exact;
+}
+
+Result<std::optional<RunInfo>> read_last_run(const sqlite::Database& database) {
+  auto row = database.prepare(
+      "SELECT run, host, pid, version, slots, machine, details_json, started_ms, stop_mode, "
+      "stop_reason, ended_ms, exit_code, reason FROM runs ORDER BY run DESC LIMIT 1");
+  if (!row) return propagate(row);
+  const Result<bool> found = row->step();
+  if (!found) return propagate(found);
+  if (!*found) return std::optional<RunInfo>();
+  RunInfo run;
+  run.run = row->unsigned_integer(0);
+  run.host = row->text(1);
+  run.pid = row->integer(2);
+  run.version = row->text(3);
+  run.slots = static_cast<std::uint32_t>(row->integer(4));
+  run.machine = row->text(5);
+  run.details_json = row->text(6);
+  run.started_at.ms = row->integer(7);
+  run.stopping = stop_mode_from_word(row->view(8));
+  run.stop_reason = row->text(9);
+  run.ended_at = rows::time_at(*row, 10);
+  run.exit_code = static_cast<int>(row->integer(11));
+  run.reason = row->text(12);
+  return std::optional<RunInfo>(std::move(run));
+}
+
+Status read_settings(const sqlite::Database& database, StudyStatus& status) {
+  const auto paused = database.integer("SELECT value FROM settings WHERE name='paused'");
+  if (!paused) return propagate(paused);
+  status.paused = *paused != 0;
+  const auto slots = database.integer("SELECT value FROM settings WHERE name='slots'");
+  if (!slots) return propagate(slots);
+  status.slots = static_cast<std::uint32_t>(*slots);
+  auto last = database.prepare("SELECT at_ms FROM records ORDER BY id DESC LIMIT 1");
+  if (!last) return propagate(last);
+  const Result<bool> row = last->step();
+  if (!row) return propagate(row);
+  if (*row) status.changed_at = Timestamp{last->integer(0)};
+  return {};
+}
+
+}  // namespace
+
+std::uint64_t StudyStatus::total() const {
+  std::uint64_t sum = unproposed.value_or(0);
+  for (const std::uint64_t count : trials) sum += count;
+  return sum;
+}
+
+bool StudyStatus::finished() const {
+  return revision != 0 && count(TrialState::waiting) == 0 && count(TrialState::running) == 0 &&
+         unproposed == std::uint64_t{0};
+}
+
+int StudyStatus::exit_code() const {
+  if (!finished()) return 6;
+  return count(TrialState::failed) != 0 || metric_missing != 0 ? 1 : 0;
+}
+
+Result<StudyStatus> StudyReader::status() const {
+  auto connection = Connection::open(study_dir_);
+  if (!connection) return propagate(connection);
+  const sqlite::Database& database = connection->database();
+  const auto space = rows::read_space(database);
+  if (!space) return propagate(space);
+  StudyStatus status;
+  status.revision = space->revision;
+  status.metric = space->metric;
+  status.goal = space->goal;
+  status.seed_parameter = space->seed_parameter;
+  status.command_identity = space->command_identity;
+  ShortTrials trials;
+  std::uint64_t in_revision = 0;
+  Status read = read_short_trials(database, *space, status, trials, in_revision);
+  if (read) read = read_running_and_walls(database, trials, status);
+  if (read) read = read_settings(database, status);
+  if (!read) return propagate(read);
+  count_unproposed(*space, in_revision, status);
+  auto run = read_last_run(database);
+  if (!run) return propagate(run);
+  status.last_run = std::move(*run);
+  auto notes = rows::read_notes(database, 0, kMostNotes);
+  if (!notes) return propagate(notes);
+  status.notes = std::move(*notes);
+  return status;
+}
+
+}  // namespace seedbed

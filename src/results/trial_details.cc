@@ -1,0 +1,185 @@
+#include "results/trial_details.h"
+
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/text.h"
+#include "results/connection.h"
+#include "results/rows.h"
+#include "results/study_reader.h"
+#include "store/record_codec.h"
+
+namespace seedbed {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::uint64_t kMostNotes = 1000;
+
+std::string text_of(const Json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
+// What the controller says about how the attempt was started; see docs/record.md.
+void take_details(const std::string& text, AttemptDetails& attempt) {
+  const Json details = Json::parse(text, nullptr, /*allow_exceptions=*/false);
+  if (!details.is_object()) return;
+  if (const auto argv = details.find("argv"); argv != details.end() && argv->is_array()) {
+    for (const Json& word : *argv) {
+      if (word.is_string()) attempt.argv.push_back(word.get<std::string>());
+    }
+  }
+  if (const auto env = details.find("env"); env != details.end() && env->is_object()) {
+    for (const auto& [name, value] : env->items()) {
+      if (value.is_string()) {
+        attempt.env.push_back({name, value.get<std::string>()});
+      } else if (value.is_null()) {
+        attempt.env.push_back({name, std::nullopt});
+      }
+    }
+  }
+  attempt.cwd = text_of(details, "cwd");
+  attempt.program = text_of(details, "program");
+  attempt.git_commit = text_of(details, "git_commit");
+  attempt.code_file = text_of(details, "code_file");
+  attempt.code_hash = text_of(details, "code_hash");
+  const auto dirty = details.find("git_dirty");
+  attempt.git_dirty = dirty != details.end() && dirty->is_boolean() && dirty->get<bool>();
+}
+
+// The record of that number; nothing when there is none (id 0) or it is of another kind.
+template <typename Kind>
+Result<std::optional<Kind>> read_record(const sqlite::Database& database, std::int64_t id) {
+  std::optional<Kind> wanted;
+  if (id == 0) return wanted;
+  auto row = database.prepare("SELECT kind, body FROM records WHERE id=?");
+  if (!row) return propagate(row);
+  row->bind(1, id);
+  const Result<bool> found = row->step();
+  if (!found) return propagate(found);
+  if (!*found) return wanted;
+  auto record = decode_record(row->view(0), row->view(1));
+  if (!record) return propagate(record);
+  if (auto* kind = std::get_if<Kind>(&*record); kind != nullptr) wanted = std::move(*kind);
+  return wanted;
+}
+
+AttemptDetails take_attempt(const sqlite::Statement& row, TrialNumber trial) {
+  AttemptDetails attempt;
+  attempt.attempt = static_cast<std::uint32_t>(row.integer(0));
+  attempt.phase = row.text(1);
+  attempt.planned_at.ms = row.integer(2);
+  attempt.started_at = rows::time_at(row, 3);
+  attempt.ended_at = rows::time_at(row, 4);
+  attempt.released_at = rows::time_at(row, 5);
+  if (const auto cause = stop_cause_from_word(row.view(8))) {
+    attempt.stopping = AttemptStopping{{trial, attempt.attempt}, *cause, row.text(9)};
+  }
+  if (attempt.ended_at) {
+    attempt.outcome = Outcome{outcome_from_word(row.view(10)).value_or(OutcomeKind::lost),
+                              static_cast<int>(row.integer(11)), row.text(12)};
+    attempt.usage =
+        Usage{row.integer(13), row.integer(14), row.unsigned_integer(15), row.unsigned_integer(16)};
+  }
+  return attempt;
+}
+
+Status read_attempts(const sqlite::Database& database, TrialDetails& details) {
+  auto rows = database.prepare(
+      "SELECT attempt, phase, planned_ms, started_ms, ended_ms, released_ms, planned_record, "
+      "started_record, stop_cause, stop_reason, outcome, code, detail, wall_ms, cpu_ms, "
+      "peak_memory, log_bytes FROM attempts WHERE trial=? ORDER BY id");
+  if (!rows) return propagate(rows);
+  rows->bind_unsigned(1, details.row.number);
+  while (true) {
+    const Result<bool> row = rows->step();
+    if (!row) return propagate(row);
+    if (!*row) return {};
+    AttemptDetails attempt = take_attempt(*rows, details.row.number);
+    attempt.log = fmt::format("{}/attempt-{}.log", details.folder_path(), attempt.attempt);
+    auto planned = read_record<AttemptPlanned>(database, rows->integer(6));
+    if (!planned) return propagate(planned);
+    if (*planned) attempt.allocation = std::move((*planned)->allocation);
+    auto started = read_record<AttemptStarted>(database, rows->integer(7));
+    if (!started) return propagate(started);
+    attempt.started = std::move(*started);
+    if (attempt.started) take_details(attempt.started->details_json, attempt);
+    details.attempts.push_back(std::move(attempt));
+  }
+}
+
+}  // namespace
+
+std::string AttemptDetails::repeat_line(bool with_seedbed) const {
+  if (argv.empty()) return {};
+  // env(1) wants its options before its assignments.
+  std::string removed, set;
+  for (const Variable& variable : env) {
+    if (!with_seedbed && variable.name.rfind("SEEDBED_", 0) == 0) continue;
+    if (variable.value) {
+      set += " " + shell_quote(variable.name + "=" + *variable.value);
+    } else {
+      removed += " -u " + shell_quote(variable.name);
+    }
+  }
+  std::string line;
+  if (!cwd.empty()) line += "cd " + shell_quote(cwd) + " && ";
+  if (!removed.empty() || !set.empty()) line += "env" + removed + set + " ";
+  return line + shell_quote(argv);
+}
+
+std::string TrialDetails::folder_path() const { return study_dir + "/trials/" + row.folder; }
+
+std::string TrialDetails::repeat_line() const {
+  for (auto attempt = attempts.rbegin(); attempt != attempts.rend(); ++attempt) {
+    if (std::string line = attempt->repeat_line(); !line.empty()) return line;
+  }
+  return {};
+}
+
+Result<TrialDetails> StudyReader::trial(TrialNumber number) const {
+  auto connection = Connection::open(study_dir_);
+  if (!connection) return propagate(connection);
+  const sqlite::Database& database = connection->database();
+  const auto space = rows::read_space(database);
+  if (!space) return propagate(space);
+  std::vector<TrialRow> trials;
+  if (number != 0) {
+    auto read = rows::read_trials(database, *space, number);
+    if (!read) return propagate(read);
+    trials = std::move(*read);
+  }
+  if (trials.empty()) {
+    const auto last = database.integer("SELECT coalesce(max(trial), 0) FROM trials");
+    if (!last) return propagate(last);
+    return fail(ErrorCode::usage,
+                fmt::format("there is no trial {} in {}; {}", number, study_dir_,
+                            *last == 0 ? std::string("it has none yet")
+                                       : fmt::format("the last one is {}", *last)));
+  }
+  Status read = rows::read_attempts(database, trials, number);
+  if (read) read = rows::read_parameters(database, trials, number);
+  if (read) read = rows::read_metrics(database, trials, number);
+  if (!read) return propagate(read);
+  TrialDetails details;
+  details.study_dir = study_dir_;
+  details.row = std::move(trials.front());
+  if (const Status attempts = read_attempts(database, details); !attempts) {
+    return propagate(attempts);
+  }
+  auto notes = rows::read_notes(database, number, kMostNotes);
+  if (!notes) return propagate(notes);
+  details.notes = std::move(*notes);
+  const auto not_before = database.integer(
+      fmt::format("SELECT not_before_ms FROM trials WHERE trial={}", number).c_str());
+  if (!not_before) return propagate(not_before);
+  if (*not_before != 0 && details.row.state == TrialState::waiting) {
+    details.not_before = Timestamp{*not_before};
+  }
+  return details;
+}
+
+}  // namespace seedbed
