@@ -1,0 +1,203 @@
+#include "reporters/progress.h"
+#include "results/measure.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace seedbed {
+namespace {
+
+constexpr TrialState kTerminal[] = {TrialState::completed, TrialState::failed, TrialState::pruned,
+                                    TrialState::cancelled};
+
+bool counts_as_finished(TrialState state) {
+  return state == TrialState::completed || state == TrialState::pruned;
+}
+
+}  // namespace
+
+const AttemptStatus* last_ended(const TrialStatus& trial) {
+  for (auto attempt = trial.attempts.rbegin(); attempt != trial.attempts.rend(); ++attempt) {
+    if (attempt->phase == AttemptPhase::ended) return &*attempt;
+  }
+  return nullptr;
+}
+
+Milliseconds wall_time(const AttemptStatus& attempt) {
+  if (attempt.usage.wall_ms > 0) return Milliseconds(attempt.usage.wall_ms);
+  if (attempt.started_at.ms == 0 || attempt.ended_at < attempt.started_at) return Milliseconds(0);
+  return attempt.ended_at - attempt.started_at;
+}
+
+std::optional<double> last_objective(const TrialStatus& trial, const StudyState& state) {
+  if (!state.space() || state.space()->metric.empty()) return std::nullopt;
+  const auto found = trial.last_metrics.find(state.space()->metric);
+  if (found == trial.last_metrics.end()) return std::nullopt;
+  return found->second;
+}
+
+void Progress::take(const std::vector<Entry>& entries, const StudyState& state) {
+  for (const Entry& entry : entries) {
+    // These take trials out of the sums, or change what the best is.
+    if (std::holds_alternative<SpaceSet>(entry.record) ||
+        std::holds_alternative<TrialReopened>(entry.record)) {
+      counted_ = false;
+    }
+  }
+  if (!counted_) {
+    count_again(state);
+    return;
+  }
+  for (const Entry& entry : entries) {
+    TrialNumber number = 0;
+    if (const auto* finished = std::get_if<TrialFinished>(&entry.record)) number = finished->trial;
+    if (const auto* kept = std::get_if<TrialKept>(&entry.record)) number = kept->trial;
+    const TrialStatus* trial = number == 0 ? nullptr : state.trial(number);
+    if (trial != nullptr) add(*trial, state);
+  }
+}
+
+void Progress::count_again(const StudyState& state) {
+  finished_ = 0;
+  finished_ms_ = 0;
+  best_ = 0;
+  for (const auto& [number, trial] : state.trials()) add(trial, state);
+  counted_ = true;
+}
+
+void Progress::add(const TrialStatus& trial, const StudyState& state) {
+  if (!counts_as_finished(trial.state) || !state.in_space(trial)) return;
+  if (const AttemptStatus* attempt = last_ended(trial)) {
+    ++finished_;
+    finished_ms_ += wall_time(*attempt).count();
+  }
+  const std::optional<double> value = last_objective(trial, state);
+  if (trial.state != TrialState::completed || !value || !std::isfinite(*value)) return;
+  const bool tie_won = best_ != 0 && *value == best_value_ && trial.number < best_;
+  if (best_ == 0 || tie_won || better(*value, best_value_, state.space()->goal)) {
+    best_ = trial.number;
+    best_value_ = *value;
+  }
+}
+
+std::uint64_t Progress::done(const StudyState& state) {
+  std::uint64_t sum = 0;
+  for (const TrialState terminal : kTerminal) sum += state.count(terminal);
+  return sum;
+}
+
+std::uint64_t Progress::known(const StudyState& state) {
+  return done(state) + state.count(TrialState::waiting) + state.count(TrialState::running);
+}
+
+std::optional<std::uint64_t> Progress::total(const StudyState& state) const {
+  if (state.space() && state.space_walked()) return known(state);
+  if (!facts_->total) return std::nullopt;
+  return std::max(*facts_->total, known(state));  // added trials may come on top
+}
+
+bool Progress::total_is_bound(const StudyState& state) const {
+  return facts_->total_is_bound && !(state.space() && state.space_walked());
+}
+
+std::optional<std::uint64_t> Progress::waiting(const StudyState& state) const {
+  const std::optional<std::uint64_t> all = total(state);
+  if (!all) return std::nullopt;
+  const std::uint64_t begun = done(state) + state.count(TrialState::running);
+  return *all > begun ? *all - begun : 0;
+}
+
+Estimate Progress::estimate(Timestamp now, const StudyState& state) const {
+  EstimateBasis basis;
+  basis.finished = finished_;
+  basis.mean =
+      Milliseconds(finished_ == 0 ? 0 : finished_ms_ / static_cast<std::int64_t>(finished_));
+  basis.slots = state.slots();
+  basis.waiting = waiting(state);
+  basis.paused = state.paused();
+  if (state.stopping()) {
+    basis.stopping = state.stopping()->mode != StopMode::drain;
+    basis.waiting = 0;
+  }
+  for (const AttemptId id : state.open_attempts()) {
+    const AttemptStatus* attempt = state.attempt(id);
+    if (attempt == nullptr || attempt->phase == AttemptPhase::ended) continue;
+    const Timestamp from = attempt->started_at.ms != 0 ? attempt->started_at : attempt->planned_at;
+    basis.busy.push_back(now - from);
+  }
+  return estimate_end(basis);
+}
+
+namespace {
+
+struct Group {
+  TrialNumber first = 0;
+  std::vector<double> values;
+};
+
+std::optional<ConfigurationMean> best_mean(const std::map<std::string, Group>& groups, Goal goal) {
+  std::size_t most = 0;
+  for (const auto& [identity, group] : groups) most = std::max(most, group.values.size());
+  if (most < 2) return std::nullopt;  // no replicates: the best trial says it all
+  std::optional<ConfigurationMean> best;
+  for (const auto& [identity, group] : groups) {
+    ConfigurationMean one;
+    one.first = group.first;
+    one.n = group.values.size();
+    one.incomplete = one.n < most;
+    const auto count = static_cast<double>(one.n);
+    for (const double value : group.values) one.mean += value / count;
+    if (!std::isfinite(one.mean)) continue;
+    if (one.n > 1) {
+      double squares = 0;
+      for (const double value : group.values) squares += (value - one.mean) * (value - one.mean);
+      one.deviation = std::sqrt(squares / (count - 1));
+    }
+    // Ties go to the lower trial, so that the answer never depends on the order of the map.
+    const bool tie_won = best && one.mean == best->mean && one.first < best->first;
+    if (!best || tie_won || better(one.mean, best->mean, goal)) best = one;
+  }
+  return best;
+}
+
+}  // namespace
+
+Closing make_closing(const StudyState& state, std::size_t most_failures) {
+  Closing closing;
+  std::map<std::string, Group> groups;
+  for (const auto& [number, trial] : state.trials()) {
+    if (!state.in_space(trial)) {
+      ++closing.outside;
+      continue;
+    }
+    if (trial.state == TrialState::failed) {
+      if (closing.failures.size() >= most_failures) {
+        ++closing.failures_left_out;
+        continue;
+      }
+      const AttemptStatus* attempt = last_ended(trial);
+      closing.failures.push_back(
+          {number, trial.folder,
+           !trial.reason.empty() || attempt == nullptr ? trial.reason : describe(attempt->outcome),
+           attempt == nullptr ? 0 : attempt->number});
+    }
+    if (trial.state != TrialState::completed) continue;
+    const std::optional<double> value = last_objective(trial, state);
+    if (!value) continue;
+    const Goal goal = state.space()->goal;
+    if (std::isfinite(*value) &&
+        (closing.best_trial == 0 || better(*value, closing.best_value, goal))) {
+      closing.best_trial = number;
+      closing.best_value = *value;
+    }
+    if (state.space()->seed_parameter.empty()) continue;
+    Group& group = groups[trial.point.configuration_identity(state.space()->seed_parameter)];
+    if (group.first == 0) group.first = number;
+    group.values.push_back(*value);
+  }
+  if (state.space()) closing.best_configuration = best_mean(groups, state.space()->goal);
+  return closing;
+}
+
+}  // namespace seedbed
