@@ -70,15 +70,17 @@ void Engine::Decider::operator()(const AttemptDidNotStart& input) {
   end(id, outcome, {});
   release(id);
   settle_fate(id, Ending::failure, outcome, nullptr);
-  // A program that cannot be started fails every trial alike: one tells as much as a thousand.
-  if (look(id.trial).state != TrialState::failed) return;
-  if (input.this_trial_only || tally_.stopping) return;
+  if (!input.this_trial_only) mind_start_failure(id, input.detail);
+}
+
+/// A program that cannot be started fails every trial alike: one tells as much as a thousand.
+void Engine::Decider::mind_start_failure(AttemptId id, const std::string& detail) {
+  if (look(id.trial).state != TrialState::failed || tally_.stopping) return;
   if (tally_.started_in_run == 0) {
-    wind_down(StopMode::drain, 5, "the program cannot be started: " + input.detail,
-              StopCause::halted);
+    wind_down(StopMode::drain, 5, "the program cannot be started: " + detail, StopCause::halted);
   } else if (tally_.start_failures >= kStartFailuresInRow) {
     wind_down(StopMode::drain, 6,
-              fmt::format("{} starts in a row failed: {}", tally_.start_failures, input.detail),
+              fmt::format("{} starts in a row failed: {}", tally_.start_failures, detail),
               StopCause::halted);
   }
 }
@@ -87,7 +89,11 @@ void Engine::Decider::operator()(const AttemptFinished& input) {
   switch (react(input.attempt, News::finished)) {
     case Reaction::finish:
       end(input.attempt, input.outcome, input.usage);
-      return settle_fate(input.attempt, ending_of(input.outcome), input.outcome, &input);
+      settle_fate(input.attempt, ending_of(input.outcome), input.outcome, &input);
+      if (input.outcome.kind == OutcomeKind::start_failed) {
+        mind_start_failure(input.attempt, input.outcome.detail);
+      }
+      return;
     case Reaction::finish_late:
       return finish_late(input);
     default:

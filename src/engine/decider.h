@@ -101,6 +101,7 @@ struct Engine::Decider {
                    const AttemptFinished* finished);
   void complete(TrialNumber trial, const AttemptFinished* finished);
   void fail_or_retry(TrialNumber trial, const Outcome& outcome);
+  void mind_start_failure(AttemptId id, const std::string& detail);
   void lose(TrialNumber trial, const std::string& detail);
   void finish_late(const AttemptFinished& input);
   void judge(const MetricsReported& reported);

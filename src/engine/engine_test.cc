@@ -50,6 +50,17 @@ TEST(Engine, CaseD16_AProgramThatCannotBeStartedEndsTheRunBeforeTrialTwo) {
   EXPECT_EQ(bench.state().count(TrialState::waiting), 63U);
 }
 
+TEST(Engine, CaseD16_AStartFailureFoundByASuccessorEndsTheRunToo) {
+  Bench bench;
+  bench.begin();
+  bench.answer(9);
+  bench.restart();
+  bench.begin(false);
+  EXPECT_EQ(bench.ends({1, 1}, {OutcomeKind::start_failed, 0, "no such file"}),
+            "ended 1.1 start_failed, finished 1 failed, run_stopping drain 5");
+  EXPECT_EQ(bench.gone({1, 1}), "released 1.1, run_ended 5 | end 5");
+}
+
 TEST(Engine, CaseA10_ATrialThatCannotStartForItsOwnParametersLetsOthersStart) {
   Bench bench;
   bench.begin();
