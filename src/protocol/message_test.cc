@@ -100,7 +100,7 @@ TEST(Messages, TooLargeAFrameIsNotMade) {
 
 TEST(Messages, RandomBytesAreAlwaysAnAnswerNeverACrash) {
   std::mt19937 random(7);
-  for (int i = 0; i < 20'000; ++i) {
+  for (int i = 0; i < 4'000; ++i) {
     std::string bytes(random() % 60, '\0');
     for (char& byte : bytes) byte = static_cast<char>(random() % 16);
     const auto read = decode_message(bytes);

@@ -1,0 +1,8 @@
+#include <cstdint>
+
+#include "protocol/protocol_fuzz.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  seedbed::protocol_fuzz::slot_file({reinterpret_cast<const char*>(data), size});
+  return 0;
+}
