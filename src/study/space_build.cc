@@ -391,6 +391,56 @@ Result<BranchPlan> plan_branch(const SpaceBranch& branch) {
   return plan;
 }
 
+void Space::Plan::lay_out(const std::vector<SpaceBranch>& of) {
+  std::size_t axes = 0;
+  for (std::size_t b = 0; b < branches.size(); ++b) {
+    BranchPlan& branch = branches[b];
+    branch.first = indices;
+    count.infinite = count.infinite || branch.infinite;
+    count.saturated = count.saturated || branch.saturated ||
+                      __builtin_add_overflow(indices, branch.indices, &indices);
+    if (count.saturated) indices = kSaturated;
+    axes = std::max(axes, static_cast<std::size_t>(
+                              std::count_if(branch.axes.begin(), branch.axes.end(),
+                                            [](const SpaceAxis& axis) { return axis.size != 1; })));
+    if (b + 1 == branches.size()) continue;
+    for (const Dimension& dimension : of[b].dimensions) {
+      branch.canonical.emplace_back();
+      for (const Value& value : dimension.values) {
+        branch.canonical.back().insert(value.canonical());
+      }
+    }
+  }
+  coordinates = axes + (branches.size() > 1 ? 1 : 0);
+  if (count.infinite) count.saturated = false;
+  weigh_branches = !count.infinite && !count.saturated;
+  if (!weigh_branches) indices = 0;
+}
+
+Status Space::Plan::count_points(const std::vector<SpaceBranch>& of) {
+  std::uint64_t points = 0;
+  for (std::size_t b = 0; b < branches.size(); ++b) {
+    std::uint64_t here = branches[b].indices;
+    if (filtered(of[b], branches[b])) {
+      const Result<std::optional<std::uint64_t>> counted = filtered_count(of[b], branches[b]);
+      if (!counted) return propagate(counted);
+      if (*counted) {
+        here = **counted;
+      } else {
+        count.exact = false;
+      }
+    }
+    if (__builtin_add_overflow(points, here, &points)) points = kSaturated;
+    for (std::size_t earlier = 0; earlier < b; ++earlier) {
+      if (!surely_disjoint(of[earlier], of[b])) {
+        count.exact = false;
+      }
+    }
+  }
+  count.value = count.infinite ? 0 : count.saturated ? kSaturated : points;
+  return {};
+}
+
 Result<Space> Space::build(std::vector<SpaceBranch> branches) {
   if (branches.empty()) return Space();
   Space space;
@@ -410,52 +460,8 @@ Result<Space> Space::build(std::vector<SpaceBranch> branches) {
   }
   if (Status status = check_names(space.branches_, space.names_); !status) return propagate(status);
 
-  std::size_t axes = 0;
-  for (std::size_t b = 0; b < plan.branches.size(); ++b) {
-    BranchPlan& branch = plan.branches[b];
-    branch.first = plan.indices;
-    plan.count.infinite = plan.count.infinite || branch.infinite;
-    plan.count.saturated = plan.count.saturated || branch.saturated ||
-                           __builtin_add_overflow(plan.indices, branch.indices, &plan.indices);
-    if (plan.count.saturated) plan.indices = kSaturated;
-    axes = std::max(axes, static_cast<std::size_t>(
-                              std::count_if(branch.axes.begin(), branch.axes.end(),
-                                            [](const SpaceAxis& axis) { return axis.size != 1; })));
-    if (b + 1 == plan.branches.size()) continue;
-    for (const Dimension& dimension : space.branches_[b].dimensions) {
-      branch.canonical.emplace_back();
-      for (const Value& value : dimension.values) {
-        branch.canonical.back().insert(value.canonical());
-      }
-    }
-  }
-  plan.coordinates = axes + (plan.branches.size() > 1 ? 1 : 0);
-  if (plan.count.infinite) plan.count.saturated = false;
-  plan.weigh_branches = !plan.count.infinite && !plan.count.saturated;
-  if (!plan.weigh_branches) plan.indices = 0;
-
-  // The number of points.
-  std::uint64_t points = 0;
-  for (std::size_t b = 0; b < plan.branches.size(); ++b) {
-    std::uint64_t here = plan.branches[b].indices;
-    if (filtered(space.branches_[b], plan.branches[b])) {
-      const Result<std::optional<std::uint64_t>> counted =
-          filtered_count(space.branches_[b], plan.branches[b]);
-      if (!counted) return propagate(counted);
-      if (*counted) {
-        here = **counted;
-      } else {
-        plan.count.exact = false;
-      }
-    }
-    if (__builtin_add_overflow(points, here, &points)) points = kSaturated;
-    for (std::size_t earlier = 0; earlier < b; ++earlier) {
-      if (!surely_disjoint(space.branches_[earlier], space.branches_[b])) {
-        plan.count.exact = false;
-      }
-    }
-  }
-  plan.count.value = plan.count.infinite ? 0 : plan.count.saturated ? kSaturated : points;
+  plan.lay_out(space.branches_);
+  if (Status status = plan.count_points(space.branches_); !status) return propagate(status);
   space.plan_ = std::make_shared<const Plan>(plan);
 
   const bool overlap = !plan.count.exact && plan.branches.size() > 1;

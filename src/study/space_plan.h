@@ -39,6 +39,11 @@ struct Space::Plan {
   std::uint64_t indices = 0;  ///< 0 when infinite or saturated
   std::size_t coordinates = 0;
   bool weigh_branches = false;  ///< draw a branch by its number of points
+
+  /// Where each branch's indices begin, and how many coordinates a draw takes.
+  void lay_out(const std::vector<SpaceBranch>& of);
+  /// The number of points: by multiplication, and by trying where filters look at little.
+  [[nodiscard]] Status count_points(const std::vector<SpaceBranch>& of);
 };
 
 /// Where to find the value of a name while a point is being made.
