@@ -238,7 +238,9 @@ class Box:
         return found[0]
 
     def log(self, trial, attempt=1, study=None):
-        return (self.trial_dir(trial, study) / f"attempt-{attempt}.log").read_bytes()
+        """What the attempt has written so far; nothing before it has begun."""
+        path = self.trial_dir(trial, study) / f"attempt-{attempt}.log"
+        return path.read_bytes() if path.exists() else b""
 
     def params(self, trial, study=None):
         return json.loads((self.trial_dir(trial, study) / "params.json").read_text())
@@ -354,11 +356,13 @@ class Box:
         alive = {}
         for folder in pathlib.Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
-                if mark not in (folder / "environ").read_bytes().split(b"\0"):
+                line = (folder / "cmdline").read_bytes().replace(b"\0", b" ").strip()
+                # A shim keeps nothing of the environment; its command line names the study.
+                ours = line.startswith(b"seedbed-shim") and str(self.home).encode() in line
+                if not ours and mark not in (folder / "environ").read_bytes().split(b"\0"):
                     continue
                 if (folder / "stat").read_text().rsplit(")", 1)[1].split()[0] == "Z":
                     continue
-                line = (folder / "cmdline").read_bytes().replace(b"\0", b" ").strip()
                 alive[int(folder.name)] = line.decode(errors="replace")
         return alive
 

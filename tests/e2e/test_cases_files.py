@@ -20,7 +20,7 @@ def test_case_J1_twenty_at_once_share_no_folder(box):
 
 def test_case_J2_folder_names_are_safe_and_short(box):
     box.write("sweep.yaml", "command: ['true', '${args}']\nparameters:\n  v:\n    values:\n" + "".join(
-        f"      - {json.dumps(v)}\n" for v in ["a/b", "..", "../../x", ".", "-rf", "a\nb", ":", "x" * 300,
+        f"      - {json.dumps(v, ensure_ascii=False)}\n" for v in ["a/b", "..", "../../x", ".", "-rf", "a\nb", ":", "x" * 300,
                                              "😀"]))
     done = box.run("run", "sweep.yaml", "--name", "s")
     assert done.code == 0, done.text

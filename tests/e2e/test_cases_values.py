@@ -135,7 +135,7 @@ parameters:
     assert done.code == 1, done.text[:3000]
     assert list(box.states().values()) == ["completed", "failed", "completed"]
     reason = box.rows("SELECT reason FROM trials WHERE trial = 2")[0]["reason"]
-    assert "v" in reason and "128" in reason
+    assert "`v`" in reason and "131,071" in reason
     assert len(box.ok("trials", "s").out) < 10_000
 
 

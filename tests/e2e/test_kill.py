@@ -45,8 +45,8 @@ def test_case_D5_200_trials_survive_100_kills_of_their_controller(box):
     assert len(finished) == TRIALS, "one terminal record for each trial"
 
     starts = {row["trial"]: row["n"] for row in box.rows(
-        "SELECT json_extract(body, '$.attempt.trial') AS trial, count(*) AS n FROM records "
-        "WHERE kind = 'attempt_started' GROUP BY trial", study="kill")}
+        "SELECT trial, count(*) AS n FROM attempts WHERE started_ms IS NOT NULL GROUP BY trial",
+        study="kill")}
     for trial in states:
         lines = (box.trial_dir(trial, "kill") / "starts").read_text().split()
         assert len(lines) == starts[trial] == 1, \
