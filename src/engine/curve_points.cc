@@ -12,8 +12,9 @@ namespace {
 void thin(std::vector<CurvePoint>& points) {
   std::size_t least = 0, greatest = 0;
   for (std::size_t i = 1; i < points.size(); ++i) {
-    if (!(points[i].value >= points[least].value)) least = i;
-    if (!(points[i].value <= points[greatest].value)) greatest = i;
+    const double value = points[i].value;
+    if (value < points[least].value || std::isnan(points[least].value)) least = i;
+    if (value > points[greatest].value || std::isnan(points[greatest].value)) greatest = i;
   }
   std::size_t kept = 0;
   for (std::size_t i = 0; i < points.size(); ++i) {
