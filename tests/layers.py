@@ -61,7 +61,7 @@ BANNED = [
      "time is an argument in a pure room", tuple(set(TABLE) - PURE)),
     (r"\bstd::regex\b|#\s*include\s*<regex>", "RE2: linear time, named groups", ()),
     (r"\bsleep_for\b|(?<![\w.>])(::)?u?sleep\s*\(", "wait for a condition or a timer of the loop",
-     ("env", "shim")),
+     ("env", "shim", "cli")),
     (r"\b(TODO|FIXME|XXX)\b", "do it, or file it", ()),
 ]
 BANNED_PYTHON = [
