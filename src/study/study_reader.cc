@@ -435,28 +435,27 @@ Status check_seed_option(const StudySources& sources, const StudySpec& spec) {
                                     suggest(spec.seed_parameter, names));
 }
 
-// Adds the parameters that a text of the user's passes on as `{name}` or `{param.name}`.
-void note_placeholders(const std::string& text, const Space& space,
-                       std::vector<std::string>& passed) {
-  for (const std::string& name : space.names()) {
-    if (text.find("{" + name + "}") != std::string::npos ||
-        text.find("{param." + name + "}") != std::string::npos) {
-      passed.push_back(name);
-    }
-  }
+// Adds the parameters that a text of the user's passes on.
+Status note_placeholders(const std::string& text, const Space& space,
+                         std::vector<std::string>& passed) {
+  Result<std::vector<std::string>> names = CommandTemplate::parameters_in(text, space);
+  if (!names) return propagate(names);
+  passed.insert(passed.end(), names->begin(), names->end());
+  return {};
 }
 
 Status read_template_text(StudyDraft& draft, const TextReader& reader) {
   if (draft.spec.template_file.empty()) return {};
-  draft.command_options.append_args = false;  // the parameters go by the file
   if (!reader) return tl::unexpected(draft.template_place->error("no file can be read here"));
   Result<std::string> text = reader(draft.spec.template_file);
   if (!text) {
     return tl::unexpected(
         draft.template_place->error("`template`: " + text.error().message, "check the path"));
   }
-  note_placeholders(*text, draft.spec.space, draft.command_options.passed_elsewhere);
-  return {};
+  Status noted = note_placeholders(*text, draft.spec.space, draft.command_options.passed_elsewhere);
+  if (noted) return {};
+  return tl::unexpected(noted.error().with_context(draft.template_place->text() + ": `" +
+                                                   draft.spec.template_file + "`"));
 }
 
 Status build_command(const StudySources& sources, StudyDraft& draft, const TextReader& reader) {
@@ -479,7 +478,8 @@ Status build_command(const StudySources& sources, StudyDraft& draft, const TextR
     draft.command_options.shell = false;  // a vector of words, whatever the file's command was
   }
   for (const auto& [name, text] : spec.env) {
-    note_placeholders(text, spec.space, draft.command_options.passed_elsewhere);
+    Status noted = note_placeholders(text, spec.space, draft.command_options.passed_elsewhere);
+    if (!noted) return tl::unexpected(noted.error().with_context("`env`: " + name));
   }
   if (Status read = read_template_text(draft, reader); !read) return read;
   Result<CommandTemplate> command =

@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
+#include <string_view>
 
 #include "study/reader_error.h"
 
@@ -54,6 +53,12 @@ bool rescale(Scaled& number, int exponent) {
   return true;
 }
 
+double read_double(std::string_view text) {
+  double value = 0;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
 Value scaled_value(Wide mantissa, int exponent, bool integer) {
   const bool negative = mantissa < 0;
   std::string digits;
@@ -64,14 +69,14 @@ Value scaled_value(Wide mantissa, int exponent, bool integer) {
   std::reverse(digits.begin(), digits.end());
   if (integer) return Value::from_plain((negative ? "-" : "") + digits);
   const std::string text = (negative ? "-" : "") + digits + "e" + std::to_string(exponent);
-  return Value::real(std::strtod(text.c_str(), nullptr));
+  return Value::real(read_double(text));
 }
 
 // Twelve digits where they say the same up to rounding (0.3, not 0.30000000000000004), else all.
 double shortened(long double exact) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.12Lg", exact);
-  const double rounded = std::strtod(text, nullptr);
+  char text[64];
+  const auto end = std::to_chars(text, text + sizeof text, exact, std::chars_format::general, 12);
+  const double rounded = read_double({text, end.ptr});
   const long double distance = std::fabs(static_cast<long double>(rounded) - exact);
   return distance <= std::fabs(exact) * 1e-15L ? rounded : static_cast<double>(exact);
 }
