@@ -35,7 +35,7 @@ Status AttemptMetrics::add_source(const std::string& name, const std::string& pa
   if (path.empty()) return {};
   Result<std::unique_ptr<MetricParser>> parser = make_parser(format, capture);
   if (!parser) return propagate(parser);
-  Source source{name, std::make_unique<FileFollower>(path, std::move(*parser)), 0};
+  Source source{name, std::make_unique<FileFollower>(path, std::move(*parser)), 0, false};
   for (const ReadPosition& position : positions) {
     if (position.source != name) continue;
     std::string_view state = position.state;
@@ -44,6 +44,7 @@ Status AttemptMetrics::add_source(const std::string& name, const std::string& pa
     Status resumed = source.follower->resume(position.offset, state, next_attempt);
     if (!resumed) return resumed;
     source.reported_offset = position.offset;
+    source.inherited = next_attempt;
   }
   for (const std::string& known : source.follower->parser().names()) {
     owner_.try_emplace(known, sources_.size());
@@ -110,7 +111,8 @@ void AttemptMetrics::note_position(Source& source, bool has_points, MetricsRead&
   const std::uint64_t offset = source.follower->offset();
   const std::uint64_t moved =
       std::max(offset, source.reported_offset) - std::min(offset, source.reported_offset);
-  if (!has_points && moved < kPositionEveryBytes) return;
+  if (!has_points && !source.inherited && moved < kPositionEveryBytes) return;
+  source.inherited = false;
   std::erase_if(read.positions, [&](const ReadPosition& p) { return p.source == source.name; });
   read.positions.push_back({source.name, offset, source.follower->state()});
   source.reported_offset = offset;

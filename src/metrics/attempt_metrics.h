@@ -71,7 +71,8 @@ class AttemptMetrics {
 
   /// For a later attempt of a trial, whose files are shared with the earlier ones (all but the
   /// log): the last positions of the attempt before, made into starting positions, so that what
-  /// that attempt wrote is not read as this one's.
+  /// that attempt wrote is not read as this one's. The first poll gives them back as this
+  /// attempt's.
   [[nodiscard]] static std::vector<ReadPosition> for_next_attempt(
       const std::vector<ReadPosition>& last);
 
@@ -101,6 +102,7 @@ class AttemptMetrics {
     std::string name;
     std::unique_ptr<FileFollower> follower;
     std::uint64_t reported_offset = 0;  ///< of the position given last
+    bool inherited = false;  ///< starts where an earlier attempt ended, and has not said so yet
   };
 
   AttemptMetrics() = default;

@@ -303,9 +303,16 @@ TEST_F(Attempt, TheNextAttemptDoesNotTakeTheSharedFilesOfTheLast) {
   EXPECT_EQ(next.size(), 1u) << "the log is its own";
   sources_.log_path = path("attempt-2.log");
   make(AttemptMetrics::for_next_attempt(next));  // an attempt that read nothing passes them on
+  positions_.clear();
   EXPECT_THAT(poll(), IsEmpty());
+  ASSERT_EQ(positions_.size(), 1u) << "what it inherits has to be kept as its own";
+  EXPECT_EQ(metrics_->poll(Timestamp{77}), std::nullopt);
+  append("attempt-2.log", "loss=2\n");
+  EXPECT_THAT(poll(), ElementsAre("loss@1=2"));
+  make(positions_);  // a new controller
   append("progress.csv", "2,8\n");
   EXPECT_THAT(poll(), ElementsAre("ret@2=8"));
+  sources_.log_path = path("attempt-3.log");
   make(AttemptMetrics::for_next_attempt(positions_));
   rewrite("progress.csv", "step,ret\n1,7\n");
   EXPECT_THAT(poll(), ElementsAre("ret@1=7")) << "started again: its own points";

@@ -15,7 +15,7 @@ constexpr std::size_t kLongestName = 128;
 constexpr std::size_t kMostBlanks = 40;  // between name, sign and value
 constexpr int kMostObjects = 16;         // tried in one piece
 
-constexpr std::uint8_t kName = 1, kStop = 2, kBlank = 4, kDigit = 8, kBefore = 16;
+constexpr std::uint8_t kName = 1, kStop = 2, kBlank = 4, kDigit = 8, kBefore = 16, kSeparator = 32;
 
 constexpr std::array<std::uint8_t, 256> make_classes() {
   std::array<std::uint8_t, 256> classes{};
@@ -27,6 +27,7 @@ constexpr std::array<std::uint8_t, 256> make_classes() {
   }
   for (const char c : {'_', '.', '/', '@', '+', '-'}) classes[c] |= kName;
   for (const char c : {'=', ':', '{'}) classes[c] |= kStop;
+  for (const char c : std::string_view(",;|()[]*#=:<>~")) classes[c] |= kSeparator;
   for (const char c : {'(', '[', '{', ',', ';', '|', '\'', '"', '*', '>', ']'}) {
     classes[c] |= kBefore;
   }
@@ -44,6 +45,11 @@ char lower_ascii(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 3
 bool is_letter(char c) { return lower_ascii(c) >= 'a' && lower_ascii(c) <= 'z'; }
 bool starts_name(char c) {
   return is_letter(c) || c == '_' || static_cast<unsigned char>(c) >= 0x80;
+}
+
+bool is_utf8(std::string_view word) {
+  const bool ascii = std::all_of(word.begin(), word.end(), [](char c) { return (c & 0x80) == 0; });
+  return ascii || is_valid_utf8(word);
 }
 
 template <std::size_t N>
@@ -254,7 +260,7 @@ bool LineScanner::pair(std::string_view piece, std::size_t at, std::size_t& next
   }
   if (glued && !span->quoted && !is_no_count(piece.substr(value_at, number->length))) return false;
   if (colon && is_level(name)) return false;
-  if (!is_valid_utf8(name)) return false;
+  if (!is_utf8(name)) return false;
   if (span->quoted || rank > 0) {
     row.add(name, number->value, rule);
     return true;
@@ -323,9 +329,7 @@ class Tokens {
   /// Blanks, brackets and signs between words; a run of `-`, `=` and the like is decoration.
   [[nodiscard]] bool is_separator(std::size_t i) const {
     const char c = text_[i];
-    if (is_blank(c) || std::string_view(",;|()[]*#=:<>~").find(c) != std::string_view::npos) {
-      return true;
-    }
+    if (is(c, kBlank | kSeparator)) return true;
     if (c != '-' && c != '_') return false;
     const bool left = i == 0 || is_blank(text_[i - 1]) || text_[i - 1] == c;
     const bool right = i + 1 == text_.size() || is_blank(text_[i + 1]) || text_[i + 1] == c;
@@ -370,7 +374,7 @@ PieceKind LineScanner::words(std::string_view piece, Row& row) {
       value = whole_number(number);
     }
     const bool named = !token.empty() && starts_name(token[0]) && name_.size() <= kLongestName &&
-                       is_valid_utf8(token) && !is_level(token);
+                       is_utf8(token) && !is_level(token);
     if (!value || !named) {
       row.shrink(before);
       return PieceKind::plain;
@@ -406,7 +410,8 @@ std::optional<TableLine> table_line(std::string_view piece) {
 
 std::string_view without_escapes(std::string_view piece, std::string& scratch) {
   constexpr char kEscape = '\x1b';
-  if (piece.find_first_of("\x1b\b") == std::string_view::npos) return piece;
+  // Two fast searches: find_first_of looks at each character on its own.
+  if (piece.find(kEscape) == piece.npos && piece.find('\b') == piece.npos) return piece;
   scratch.clear();
   for (std::size_t i = 0; i < piece.size(); ++i) {
     if (piece[i] == '\b') continue;

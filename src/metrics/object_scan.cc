@@ -1,5 +1,6 @@
 #include "metrics/object_scan.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -264,7 +265,9 @@ bool ObjectScanner::wrapped(int depth) {
 
 void ObjectScanner::add(double number) {
   if (path_.empty() || path_.size() > kLongestName) return;
-  if (is_valid_utf8(path_)) {
+  const bool ascii =
+      std::all_of(path_.begin(), path_.end(), [](char c) { return (c & 0x80) == 0; });
+  if (ascii || is_valid_utf8(path_)) {
     row_->add(path_, number, rule_, step_rank(path_));
   } else {
     row_->add(to_valid_utf8(path_), number, rule_, 0);
