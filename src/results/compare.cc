@@ -265,8 +265,12 @@ Result<Best> best(const Snapshot& snapshot, const CompareOptions& options) {
 }
 
 SnapshotOptions needed_for(const CompareOptions& options, const std::string& objective_metric) {
-  if (options.by.kind != Measure::Kind::mean_last) return {};
-  return {options.metric.empty() ? objective_metric : options.metric, options.by.count};
+  SnapshotOptions needed;
+  const std::string& metric = options.metric.empty() ? objective_metric : options.metric;
+  if (options.by.kind == Measure::Kind::mean_last && !metric.empty()) {
+    needed.tails[metric] = options.by.count;
+  }
+  return needed;
 }
 
 }  // namespace seedbed

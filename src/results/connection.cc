@@ -25,18 +25,15 @@ struct Connection::Copy {
 
 namespace {
 
-enum class Way { plain, immutable, copy };
+enum class Way { plain, copy };
 
-Way way_of(const std::string& study_dir, const std::string& path) {
-  const bool folder_writable = ::access(study_dir.c_str(), W_OK) == 0;
+Way way_of(const std::string& path) {
   if (file_size(path + "-wal") > 0) {
     // Whoever uses a WAL keeps its shared memory beside it; a WAL alone is what a copy or a crash
     // of the machine left.
     const std::string shared = path + "-shm";
-    const bool usable = file_exists(shared) && ::access(shared.c_str(), R_OK | W_OK) == 0;
-    return usable ? Way::plain : Way::copy;
+    return ::access(shared.c_str(), R_OK) == 0 ? Way::plain : Way::copy;
   }
-  if (!folder_writable) return Way::immutable;
   return Way::plain;
 }
 
@@ -67,6 +64,20 @@ Result<sqlite::Database> open_way(const std::string& path, sqlite::OpenMode mode
   return database;
 }
 
+Status copy_files(const std::string& path, const std::string& target) {
+  for (const char* side : {"", "-wal", "-journal"}) {
+    std::error_code error;
+    fs::remove(target + side, error);
+    if (!file_exists(path + side)) continue;
+    fs::copy_file(path + side, target + side, error);
+    if (error) {
+      return fail(ErrorCode::machine,
+                  "while making a private copy of " + path + side + ": " + error.message());
+    }
+  }
+  return {};
+}
+
 Result<std::string> copy_to_private_folder(const std::string& path) {
   std::error_code error;
   std::string folder = (fs::temp_directory_path(error) / "seedbed-look-XXXXXX").string();
@@ -74,16 +85,18 @@ Result<std::string> copy_to_private_folder(const std::string& path) {
     return fail(ErrorCode::machine, "cannot make a folder for a private copy in " + folder +
                                         "; set TMPDIR to a folder that can be written");
   }
-  const std::string target = folder + "/" + kDatabaseName;
-  for (const char* side : {"", "-wal", "-journal"}) {
-    if (!file_exists(path + side)) continue;
-    fs::copy_file(path + side, target + side, error);
-    if (error) {
-      std::error_code ignored;
-      fs::remove_all(folder, ignored);
-      return fail(ErrorCode::machine,
-                  "while making a private copy of " + path + side + ": " + error.message());
-    }
+  // A WAL that grows meanwhile does no harm; a database that was written to meanwhile is not of one
+  // moment with the copied WAL.
+  constexpr int kMostTries = 5;
+  Status copied;
+  for (int tries = 0; tries < kMostTries; ++tries) {
+    const auto before = fs::last_write_time(path, error);
+    copied = copy_files(path, folder + "/" + kDatabaseName);
+    if (!copied || fs::last_write_time(path, error) == before) break;
+  }
+  if (!copied) {
+    fs::remove_all(folder, error);
+    return propagate(copied);
   }
   return folder;
 }
@@ -97,18 +110,19 @@ Result<Connection> Connection::open(const std::string& study_dir) {
                                       " (no study.db); `seedbed list` shows the studies here");
   }
   Connection connection;
-  const Way way = way_of(study_dir, path);
-  if (way != Way::copy) {
-    auto database = open_way(
-        path, way == Way::immutable ? sqlite::OpenMode::immutable : sqlite::OpenMode::read);
+  if (way_of(path) == Way::plain) {
+    auto database = open_way(path, sqlite::OpenMode::read);
+    const bool beside = file_size(path + "-journal") > 0 || file_size(path + "-wal") > 0;
+    const bool locked_out = !database && database.error().code == ErrorCode::machine;
+    if (locked_out && !beside && ::access(study_dir.c_str(), W_OK) != 0) {
+      database = open_way(path, sqlite::OpenMode::immutable);
+    }
     if (database) {
       connection.database_ = std::move(*database);
       return connection;
     }
     // A journal that a dead controller left must be rolled back first: in a copy, not here.
-    const bool copy_may_help = database.error().code == ErrorCode::machine &&
-                               (file_exists(path + "-journal") || file_exists(path + "-wal"));
-    if (!copy_may_help) return tl::unexpected<Error>(unreadable(path, database.error()));
+    if (!locked_out || !beside) return tl::unexpected<Error>(unreadable(path, database.error()));
   }
   auto folder = copy_to_private_folder(path);
   if (!folder) return propagate(folder);

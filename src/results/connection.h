@@ -10,12 +10,13 @@ namespace seedbed {
 
 /// A study's database open for reading, in one read transaction, until it goes out of scope.
 ///
-/// How it is opened (the first that fits):
-///   1. A WAL or a journal of a dead controller that cannot be used where it lies (no shared memory
-///      beside it, no permission, or a journal that would have to be rolled back): a private copy.
-///   2. Nothing beside it and the folder not writable (a read-only mount): as an immutable file.
-///   3. Otherwise plain reading with SQLite's locks. With a WAL this may write study.db-shm, the
-///      readers' shared memory; the record itself never.
+/// How it is opened: plainly, with SQLite's locks (with a WAL this may write study.db-shm, the
+/// readers' shared memory; the record itself never). Where that cannot be:
+///   - with a WAL or a journal that a dead controller left and that cannot be used where it lies
+///   (no
+///     shared memory beside it, no permission, or a journal to be rolled back first): a private
+///     copy;
+///   - with neither, in a folder that cannot be written: as an immutable file, without locks.
 class Connection {
  public:
   [[nodiscard]] static Result<Connection> open(const std::string& study_dir);

@@ -45,7 +45,7 @@ std::optional<double> measured(const MetricNumbers& numbers, const Measure& meas
       return extreme ? *extreme : numbers.last;
     }
     case Measure::Kind::mean_last: {
-      if (numbers.tail.empty()) return numbers.last;
+      if (numbers.tail.empty()) return std::nullopt;  // the snapshot was not asked for it
       const std::size_t count = std::min<std::size_t>(measure.count, numbers.tail.size());
       const double sum = std::accumulate(numbers.tail.end() - static_cast<std::ptrdiff_t>(count),
                                          numbers.tail.end(), 0.0);

@@ -37,7 +37,7 @@ struct MetricNumbers {
 
 /// The number that counts. Nothing when the metric never came. `best` looks at finite values only;
 /// `last` and `mean-last` take what there is, so a curve that ends in NaN has NaN. With fewer than
-/// N points `mean-last:N` is the mean of those.
+/// N points `mean-last:N` is the mean of those; it needs `tail`.
 [[nodiscard]] std::optional<double> measured(const MetricNumbers& numbers, const Measure& measure,
                                              Goal goal);
 

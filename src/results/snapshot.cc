@@ -41,15 +41,15 @@ void find_names(Snapshot& snapshot) {
 
 // The last values of one metric of every trial: one walk over its points, and the curves of those
 // that are thinned.
-Status read_tails(const sqlite::Database& database, const SnapshotOptions& options,
+Status read_tails(const sqlite::Database& database, const std::string& name, std::uint64_t count,
                   Snapshot& snapshot) {
-  const auto metric = find_metric(database, options.tail_metric);
+  const auto metric = find_metric(database, name);
   if (!metric) return propagate(metric);
   if (!*metric) return {};
   std::map<TrialNumber, MetricNumbers*> wanted;
   for (TrialRow& trial : snapshot.trials) {
     for (MetricNumbers& numbers : trial.metrics) {
-      if (numbers.name != options.tail_metric) continue;
+      if (numbers.name != name) continue;
       if (numbers.n > kPointsKeptWhole) {
         const auto curve = read_curve(database, trial.number, **metric);
         if (!curve) return propagate(curve);
@@ -71,9 +71,9 @@ Status read_tails(const sqlite::Database& database, const SnapshotOptions& optio
   }
   for (TrialRow& trial : snapshot.trials) {
     for (MetricNumbers& numbers : trial.metrics) {
-      if (numbers.tail.size() <= options.tail_count) continue;
+      if (numbers.name != name || numbers.tail.size() <= count) continue;
       numbers.tail.erase(numbers.tail.begin(),
-                         numbers.tail.end() - static_cast<std::ptrdiff_t>(options.tail_count));
+                         numbers.tail.end() - static_cast<std::ptrdiff_t>(count));
     }
   }
   return {};
@@ -112,7 +112,9 @@ Result<Snapshot> StudyReader::snapshot(const SnapshotOptions& options) const {
   Status read = rows::read_attempts(database, snapshot.trials);
   if (read) read = rows::read_parameters(database, snapshot.trials);
   if (read) read = rows::read_metrics(database, snapshot.trials);
-  if (read && !options.tail_metric.empty()) read = read_tails(database, options, snapshot);
+  for (const auto& [name, count] : options.tails) {
+    if (read) read = read_tails(database, name, count, snapshot);
+  }
   if (!read) return propagate(read);
   find_names(snapshot);
   return snapshot;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -40,8 +41,9 @@ struct TrialRow {
 };
 
 struct SnapshotOptions {
-  std::string tail_metric;       ///< whose last values are wanted, for mean-last:N; empty: none
-  std::uint64_t tail_count = 0;  ///< how many; above 128 a thinned curve gives what it has kept
+  /// Metrics whose last values are wanted, for mean-last:N, and how many of each. Above 128 a
+  /// thinned curve gives what it has kept.
+  std::map<std::string, std::uint64_t> tails;
 };
 
 /// All trials of a study at one moment.

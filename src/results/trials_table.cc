@@ -138,9 +138,9 @@ SnapshotOptions needed_for(const TrialsTableOptions& options) {
   const auto look = [&](std::string_view name) {
     if (!name.empty() && name[0] == '-') name.remove_prefix(1);
     const auto column = mean_last_column(name);
-    if (!column || (!needed.tail_metric.empty() && needed.tail_metric != column->metric)) return;
-    needed.tail_metric = column->metric;
-    needed.tail_count = std::max(needed.tail_count, column->count);
+    if (!column) return;
+    std::uint64_t& count = needed.tails[column->metric];
+    count = std::max(count, column->count);
   };
   for (const std::string& name : options.columns) look(name);
   for (const std::string& name : options.sort) look(name);
