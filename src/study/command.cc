@@ -173,50 +173,54 @@ const Value* present(const Point& point, std::string_view name) {
   return value == nullptr || value->is_absent() ? nullptr : value;
 }
 
-// Checks what the kernel would refuse with an unhelpful E2BIG.
-Status check_limits(const std::vector<std::string>& words, const Point& point,
-                    std::size_t total_limit) {
-  const std::string remedy =
-      "; pass it by file: `params: file`, and the program reads $SEEDBED_PARAMS";
-  const Parameter* longest = nullptr;
+constexpr std::string_view kByFile =
+    "; pass it by file: `params: file`, and the program reads $SEEDBED_PARAMS";
+
+// Whose value makes a word what it must not be, in words.
+std::string owner_of(const std::string& word, std::size_t index, const Point& point,
+                     const std::function<bool(const std::string&)>& guilty) {
   for (const Parameter& parameter : point.parameters) {
-    if (parameter.value.spelling().find('\0') != std::string::npos) {
-      return fail(ErrorCode::usage, "parameter `" + parameter.name +
-                                        "` holds a NUL byte, which no argument can carry" + remedy);
-    }
-    if (longest == nullptr ||
-        parameter.value.spelling().size() > longest->value.spelling().size()) {
-      longest = &parameter;
+    const std::string& value = parameter.value.spelling();
+    if (guilty(value) && word.find(value) != std::string::npos) {
+      return "the argument of parameter `" + parameter.name + "`";
     }
   }
+  return "word " + std::to_string(index + 1) + " of the command";
+}
+
+std::string longest_parameter(const Point& point) {
+  const auto longest = std::max_element(
+      point.parameters.begin(), point.parameters.end(), [](const Parameter& a, const Parameter& b) {
+        return a.value.spelling().size() < b.value.spelling().size();
+      });
+  if (longest == point.parameters.end()) return "";
+  return " (the longest is parameter `" + longest->name + "`)";
+}
+
+// Checks what the kernel would refuse with an unhelpful E2BIG, or cut at a NUL byte.
+Status check_limits(const std::vector<std::string>& words, const Point& point,
+                    std::size_t total_limit) {
   std::size_t total = 0;
   for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string& word = words[i];
-    total += word.size() + 1 + sizeof(char*);
-    if (word.find('\0') != std::string::npos) {
+    total += words[i].size() + 1 + sizeof(char*);
+    if (words[i].find('\0') != std::string::npos) {
       return fail(ErrorCode::usage,
                   "word " + std::to_string(i + 1) + " of the command holds a NUL byte; remove it");
     }
-    if (word.size() <= kArgumentLimit) continue;
-    std::string whose = "word " + std::to_string(i + 1) + " of the command";
-    for (const Parameter& parameter : point.parameters) {
-      if (parameter.value.spelling().size() > kArgumentLimit / 2 &&
-          word.find(parameter.value.spelling()) != std::string::npos) {
-        whose = "the argument of parameter `" + parameter.name + "`";
-        break;
-      }
-    }
-    return fail(ErrorCode::usage, whose + " has " + with_commas(word.size()) +
-                                      " bytes, and Linux allows " + with_commas(kArgumentLimit) +
-                                      " for one argument" + remedy);
+    if (words[i].size() <= kArgumentLimit) continue;
+    std::string message = owner_of(words[i], i, point, [](const std::string& value) {
+      return value.size() > kArgumentLimit / 2;
+    });
+    message.append(" has ").append(with_commas(words[i].size()));
+    message.append(" bytes, and Linux allows ").append(with_commas(kArgumentLimit));
+    message.append(" for one argument").append(kByFile);
+    return fail(ErrorCode::usage, std::move(message));
   }
   if (total <= total_limit) return {};
-  return fail(
-      ErrorCode::usage,
-      "the arguments have " + with_commas(total) + " bytes together, and Linux allows " +
-          with_commas(total_limit) + " here" +
-          (longest == nullptr ? "" : " (the longest is parameter `" + longest->name + "`)") +
-          remedy);
+  std::string message = "the arguments have " + with_commas(total);
+  message.append(" bytes together, and Linux allows ").append(with_commas(total_limit));
+  message.append(" here").append(longest_parameter(point)).append(kByFile);
+  return fail(ErrorCode::usage, std::move(message));
 }
 
 }  // namespace

@@ -282,7 +282,10 @@ TEST(Command, CaseA10_ArgumentsOverTheKernelsLimitsAreRefusedBeforeTheStart) {
   EXPECT_THAT(total, HasSubstr("bytes together"));
   EXPECT_THAT(total, HasSubstr("the longest is parameter `p5`"));
   EXPECT_THAT(error_of({"t"}, space_of({texts("v", {std::string("a\0b", 3)})})),
-              HasSubstr("parameter `v` holds a NUL byte"));
+              HasSubstr("the argument of parameter `v` holds a NUL byte"));
+  CommandTemplate::Options by_file;
+  by_file.params_by_file = true;
+  EXPECT_TRUE(render({"t"}, space_of({texts("v", {std::string("a\0b", 3)})}), 0, by_file));
 }
 
 TEST(Command, PlaceholdersAndBuiltins) {
