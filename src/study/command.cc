@@ -204,8 +204,11 @@ Status check_limits(const std::vector<std::string>& words, const Point& point,
   for (std::size_t i = 0; i < words.size(); ++i) {
     total += words[i].size() + 1 + sizeof(char*);
     if (words[i].find('\0') != std::string::npos) {
-      return fail(ErrorCode::usage,
-                  "word " + std::to_string(i + 1) + " of the command holds a NUL byte; remove it");
+      std::string message = owner_of(words[i], i, point, [](const std::string& value) {
+        return value.find('\0') != std::string::npos;
+      });
+      message.append(" holds a NUL byte, which no argument can carry").append(kByFile);
+      return fail(ErrorCode::usage, std::move(message));
     }
     if (words[i].size() <= kArgumentLimit) continue;
     std::string message = owner_of(words[i], i, point, [](const std::string& value) {
