@@ -55,8 +55,13 @@ Checker::Attempt& Checker::must(AttemptId id, const char* what) {
   return found->second;
 }
 
-void Checker::check_proposal(const TrialProposed& record) const {
-  if (record.added || replaying_) return;  // an earlier space may have been larger
+void Checker::check_proposal(const TrialProposed& record) {
+  if (record.added) return;
+  const auto latest = latest_proposal_.find(record.revision);
+  require(latest == latest_proposal_.end() || latest->second < record.proposal,
+          fmt::format("trial {}: proposals are taken out of order", record.trial));
+  latest_proposal_[record.revision] = record.proposal;
+  if (replaying_) return;  // an earlier space may have been larger
   const auto point = point_of(options_, record.proposal);
   require(point.has_value() && point->identity() == record.identity,
           fmt::format("trial {} is not what proposal {} always stands for", record.trial,
@@ -95,12 +100,14 @@ void Checker::take_trial(const Record& record) {
     require(trial.ends == trial.openings, "an open trial is opened again");
     ++trial.openings;
     trial.failures = 0;
+    trial.not_before = {};
   } else if (const auto* requeued = std::get_if<TrialRequeued>(&record)) {
     Trial& trial = trials_.at(requeued->trial);
     require(trial.ends + 1 == trial.openings, "a finished trial waits again");
     if (requeued->cause == RequeueCause::retry) {
       ++trial.failures;
       require(trial.failures <= options_.config.retries.count, "more retries than allowed");
+      trial.not_before = requeued->not_before;
     }
   }
 }
@@ -112,6 +119,8 @@ void Checker::take_attempt(const Record& record) {
     require(trial.live == 0, "two live attempts of trial " + planned->attempt.text());
     require(planned->attempt.attempt == ++trial.attempts, "attempt numbers have a hole");
     require(trial.ends + 1 == trial.openings, "a finished trial is started");
+    require(options_.clock_jump > 0 || at_ >= trial.not_before, "a retry does not wait");
+    require(planned->allocation.slot < slots_, "more trials at once than slots");
     ++trial.live;
     Attempt& attempt = attempts_[planned->attempt];
     attempt.planned = true;
@@ -144,8 +153,11 @@ void Checker::take_attempt(const Record& record) {
 }
 
 void Checker::take(const Record& record) {
-  if (std::holds_alternative<RunStarted>(record)) {
+  if (const auto* run = std::get_if<RunStarted>(&record)) {
     stopping_ = killing_ = run_over_ = false;
+    slots_ = run->slots;
+  } else if (const auto* width = std::get_if<WidthSet>(&record)) {
+    slots_ = width->slots;
   } else if (const auto* stopping = std::get_if<RunStopping>(&record)) {
     stopping_ = true;
     killing_ = stopping->mode >= StopMode::kill;
@@ -159,6 +171,7 @@ void Checker::take(const Record& record) {
 
 void Checker::committing(const std::vector<Entry>& entries) {
   for (const Entry& entry : entries) {
+    at_ = entry.at;
     take(entry.record);
     trace_ = mix(trace_, hash_text(std::visit(testing::RecordText{}, entry.record),
                                    static_cast<std::uint64_t>(entry.at.ms)));
@@ -187,10 +200,14 @@ void Checker::rebuild(const std::vector<Entry>& entries, bool power_cut) {
   attempts_.clear();
   identities_.clear();
   folders_.clear();
+  latest_proposal_.clear();
   stopping_ = killing_ = false;
   run_over_ = true;
   replaying_ = true;
-  for (const Entry& entry : entries) take(entry.record);
+  for (const Entry& entry : entries) {
+    at_ = entry.at;
+    take(entry.record);
+  }
   replaying_ = false;
 }
 

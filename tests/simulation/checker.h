@@ -39,6 +39,7 @@ class Checker {
     std::uint32_t attempts = 0;
     std::uint32_t live = 0;
     int failures = 0;  // since the last opening
+    Timestamp not_before;
   };
   struct Attempt {
     bool planned = false, started = false, stopping = false, ended = false, released = false;
@@ -50,7 +51,7 @@ class Checker {
   void take_trial(const Record& record);
   void take_attempt(const Record& record);
   void check_end(const AttemptEnded& record, const Attempt& attempt) const;
-  void check_proposal(const TrialProposed& record) const;
+  void check_proposal(const TrialProposed& record);
   Attempt& must(AttemptId id, const char* what);
 
   const Options& options_;
@@ -58,6 +59,9 @@ class Checker {
   std::map<TrialNumber, Trial> trials_;
   std::map<AttemptId, Attempt> attempts_;
   std::set<std::string> identities_, folders_;
+  std::map<std::uint32_t, std::uint64_t> latest_proposal_;  // by revision
+  Timestamp at_;                                            // of the record at hand
+  std::uint32_t slots_ = 0;
   bool killing_ = false;  // the run is told to kill or leave
   bool stopping_ = false;
   bool run_over_ = true;

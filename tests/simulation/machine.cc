@@ -170,9 +170,11 @@ void Machine::main_ended(AttemptId id) {
     tell(id, [record](LaunchListener& l) { l.attempt_ended(record); });
   }
   const std::int64_t lingers = chance(options_.lingers) ? between(1, 2000) : between(0, 2);
-  scheduler_.after(lingers, Scheduler::Owner::world, [this, id, serial = tree.serial, late] {
+  // A launcher that cannot find the record yet either gives the attempt up or waits for it.
+  const bool lost = late && chance(50);
+  scheduler_.after(lingers, Scheduler::Owner::world, [this, id, serial = tree.serial, lost] {
     const auto found = trees_.find(id);
-    if (found != trees_.end() && found->second.serial == serial) tree_gone(id, late);
+    if (found != trees_.end() && found->second.serial == serial) tree_gone(id, lost);
   });
 }
 
