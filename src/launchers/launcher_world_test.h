@@ -114,8 +114,9 @@ class LauncherWorld : public ::testing::Test {
     order.environment = {"PATH=/usr/local/bin:/usr/bin:/bin"};
     order.working_dir = dir.path();
     order.trial_dir = trial_dir(attempt);
-    order.grace = Milliseconds(10'000);
-    order.prune_grace = Milliseconds(10'000);
+    // Twice what `until` waits, and more: what only the grace brings about makes a test fail.
+    order.grace = Milliseconds(100'000);
+    order.prune_grace = Milliseconds(100'000);
     order.stop_file = order.trial_dir + "/stop";
     EXPECT_TRUE(make_directories(order.trial_dir));
     return order;
@@ -135,7 +136,7 @@ class LauncherWorld : public ::testing::Test {
     return text ? *text : "(no log)";
   }
 
-  /// Runs the loop until the condition holds; fails after 20 s.
+  /// Runs the loop until the condition holds; fails after 40 s.
   bool until(const std::function<bool()>& holds) {
     bool done = holds();
     if (done) return true;
@@ -147,14 +148,14 @@ class LauncherWorld : public ::testing::Test {
       check();
       if (!done) poll = loop->call_after(Milliseconds(3), look);
     };
-    EventLoop::TimerId limit = loop->call_after(Milliseconds(20'000), [&] { loop->stop(); });
+    EventLoop::TimerId limit = loop->call_after(Milliseconds(40'000), [&] { loop->stop(); });
     news->on_news = check;
     poll = loop->call_after(Milliseconds(3), look);
     loop->run();
     news->on_news = nullptr;
     loop->cancel(poll);
     loop->cancel(limit);
-    EXPECT_TRUE(done) << "waited 20 s; news: " << ::testing::PrintToString(news->all);
+    EXPECT_TRUE(done) << "waited 40 s; news: " << ::testing::PrintToString(news->all);
     return done;
   }
   bool until_news(const std::string& text) {

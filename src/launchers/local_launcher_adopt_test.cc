@@ -256,6 +256,17 @@ TEST_F(LocalAdopt, ATornOrForeignExitRecordIsNoRecord) {
   }
 }
 
+TEST_F(LocalAdopt, AStartThatFailedWithoutAControllerIsToldByItsRecord) {
+  run(order(kFirst, {"./nosuch"}));
+  launcher->leave();
+  until([&] { return shims().empty(); });
+  restart();
+  launcher->adopt({open(kFirst)});
+  until_news("tree_gone 1.1");
+  EXPECT_THAT(news->all, ElementsAre("did_not_start 1.1", "tree_gone 1.1"));
+  EXPECT_EQ(news->details[kFirst], dir / "nosuch: no such file");
+}
+
 TEST_F(LocalAdopt, AForeignSlotFileNamesNobody) {
   ASSERT_TRUE(make_directories(study + "/slots"));
   ASSERT_TRUE(write_file(study + "/slots/0", "rubbish"));

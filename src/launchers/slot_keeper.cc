@@ -20,9 +20,9 @@ namespace {
 constexpr Milliseconds kReconnectPeriod{50};
 constexpr int kReconnectTries = 60;
 constexpr int kMaxFalseStarts = 50;
-constexpr Milliseconds kDeathLimit{500};       // for a shim that has closed its socket
-constexpr Milliseconds kRemainsGrace{2000};    // of processes whose shim was killed
-constexpr Milliseconds kRemainsLimit{10'000};  // then they are looked for again
+constexpr Milliseconds kDeathLimit{500};    // for a shim that has closed its socket
+constexpr Milliseconds kRemainsPeriod{50};  // looks for processes whose shim was killed
+constexpr int kRemainsLooks = 40;           // that many, then KILL at each
 
 template <typename... Handlers>
 struct Overloaded : Handlers... {
@@ -63,6 +63,7 @@ SlotKeeper::SlotKeeper(LocalContext& context, SlotNumber slot)
 SlotKeeper::~SlotKeeper() {
   *alive_ = false;
   if (retry_timer_) context_.loop.cancel(*retry_timer_);
+  if (remains_timer_) context_.loop.cancel(*remains_timer_);
   if (pidfd_) context_.loop.unwatch(pidfd_.get());
   if (shim_is_child_) ::waitpid(shim_pid_, nullptr, WNOHANG);
 }
@@ -403,6 +404,12 @@ void SlotKeeper::resolve() {
   holding_->resolving = true;
   later([this] {
     const auto record = read_exit(*holding_);
+    if (record && record->outcome.kind == OutcomeKind::start_failed) {
+      free_slot();
+      context_.listener.attempt_did_not_start(record->attempt, record->outcome.detail);
+      context_.listener.attempt_tree_gone(record->attempt);
+      return;
+    }
     if (record) {
       if (!std::exchange(holding_->ended_told, true)) context_.listener.attempt_ended(*record);
       return clear_remains("");
@@ -425,21 +432,36 @@ void SlotKeeper::resolve() {
   });
 }
 
-void SlotKeeper::clear_remains(std::string why_lost) {
-  const AttemptId attempt = holding_->attempt;
-  auto gone = std::make_shared<bool>(false);
+void SlotKeeper::look_for_remains(int look, std::function<void(std::size_t left)> found) {
+  const int signal = look == 0 ? SIGTERM : look < kRemainsLooks ? 0 : SIGKILL;
+  auto left = std::make_shared<std::size_t>(0);
   context_.loop.run_in_background(
-      [gone, token = token(attempt)] {
-        *gone = end_processes_with(token, kRemainsGrace, kRemainsLimit);
+      [left, signal, token = token(holding_->attempt)] {
+        *left = signal_processes_with(token, signal);
       },
-      [this, gone, attempt, why = std::move(why_lost), alive = std::weak_ptr<bool>(alive_)] {
+      [left, found = std::move(found), alive = std::weak_ptr<bool>(alive_)] {
         const auto here = alive.lock();
-        if (!here || !*here) return;
-        if (!*gone) return clear_remains(why);  // what was lent stays lent until they are gone
-        free_slot();
-        if (!why.empty()) context_.listener.attempt_lost(attempt, why);
-        context_.listener.attempt_tree_gone(attempt);
+        if (here && *here) found(*left);
       });
+}
+
+// Ends what the attempt has left behind, look by look: each reads all of /proc, so it is done in
+// the background. What was lent stays lent until nothing is left.
+void SlotKeeper::clear_remains(std::string why_lost, int look) {
+  look_for_remains(look, [this, look, why = std::move(why_lost)](std::size_t left) {
+    if (left > 0) {
+      remains_timer_ = context_.loop.call_after(
+          look < kRemainsLooks ? kRemainsPeriod : 5 * kRemainsPeriod, [this, look, why] {
+            remains_timer_.reset();
+            clear_remains(why, look + 1);
+          });
+      return;
+    }
+    const AttemptId attempt = holding_->attempt;
+    free_slot();
+    if (!why.empty()) context_.listener.attempt_lost(attempt, why);
+    context_.listener.attempt_tree_gone(attempt);
+  });
 }
 
 }  // namespace seedbed

@@ -81,7 +81,8 @@ class SlotKeeper {
 
   // An attempt without a shim.
   void resolve();
-  void clear_remains(std::string why_lost);
+  void clear_remains(std::string why_lost, int look = 0);
+  void look_for_remains(int look, std::function<void(std::size_t left)> found);
   [[nodiscard]] bool void_attempt(const Holding& holding) const;
   [[nodiscard]] std::optional<ExitRecord> read_exit(const Holding& holding) const;
 
@@ -103,6 +104,7 @@ class SlotKeeper {
   std::string shim_boot_;
   Descriptor pidfd_;  ///< watched while we wait for its death
   std::optional<EventLoop::TimerId> retry_timer_;
+  std::optional<EventLoop::TimerId> remains_timer_;
   int tries_ = 0;         ///< to reach one that lives
   int false_starts_ = 0;  ///< in a row
   std::optional<Holding> holding_;

@@ -20,8 +20,9 @@ namespace seedbed::shim {
 namespace {
 
 constexpr std::int64_t kNever = INT64_MAX;
-constexpr std::int64_t kKillPeriodMs = 20;  // forks may escape one picture of the tree
-constexpr std::int64_t kLogPeriodMs = 250;  // how far a log may outgrow its limit
+constexpr std::int64_t kKillPauseMs = 5;  // forks may escape one picture of the tree: again,
+constexpr std::int64_t kLongestKillPauseMs = 500;  // but rarer and rarer if one is stuck
+constexpr std::int64_t kLogPeriodMs = 250;         // how far a log may outgrow its limit
 constexpr std::int64_t kRecordRetryMs = 1000;
 constexpr std::int64_t kSettleMs = 200;
 
@@ -135,7 +136,8 @@ void Attempt::ask_rest() {
 
 void Attempt::kill_all(std::int64_t now) {
   for (const pid_t pid : descendants_of(::getpid())) ::kill(pid, SIGKILL);
-  kill_at_ = now + kKillPeriodMs;
+  kill_pause_ = std::clamp(2 * kill_pause_, kKillPauseMs, kLongestKillPauseMs);
+  kill_at_ = now + kill_pause_;
 }
 
 void Attempt::child_ended(pid_t pid, int status, const rusage& usage, std::int64_t now) {

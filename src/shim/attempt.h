@@ -92,6 +92,7 @@ class Attempt {
   // Ending
   std::int64_t rest_at_ = 0;  ///< when the rest is asked too; 0: done or not ending
   std::int64_t kill_at_ = 0;  ///< when KILL comes (again); 0: not ending
+  std::int64_t kill_pause_ = 0;
 
   // Signs of life
   struct Sign {

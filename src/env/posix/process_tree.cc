@@ -7,9 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
-#include <chrono>
 #include <string_view>
-#include <thread>
 
 #include "env/posix/files.h"
 #include "env/posix/identity.h"
@@ -58,27 +56,13 @@ std::vector<std::int64_t> processes_with(const std::string& assignment) {
   return found;
 }
 
-bool end_processes_with(const std::string& assignment, Milliseconds grace, Milliseconds limit) {
-  const auto begin = std::chrono::steady_clock::now();
-  Milliseconds pause{5};
-  std::vector<std::int64_t> asked;
-  for (;;) {
-    const std::vector<std::int64_t> left = processes_with(assignment);
-    if (left.empty()) return true;
-    const auto passed = std::chrono::steady_clock::now() - begin;
-    if (passed >= limit) return false;
-    for (const std::int64_t pid : left) {
-      if (passed >= grace) {
-        ::kill(static_cast<pid_t>(pid), SIGKILL);
-      } else if (std::find(asked.begin(), asked.end(), pid) == asked.end()) {
-        asked.push_back(pid);
-        ::kill(static_cast<pid_t>(pid), SIGTERM);
-        ::kill(static_cast<pid_t>(pid), SIGCONT);  // a stopped one would not see TERM
-      }
-    }
-    std::this_thread::sleep_for(pause);
-    pause = std::min(pause * 2, Milliseconds(200));
+std::size_t signal_processes_with(const std::string& assignment, int signal) {
+  const std::vector<std::int64_t> found = processes_with(assignment);
+  for (const std::int64_t pid : found) {
+    if (signal != 0) ::kill(static_cast<pid_t>(pid), signal);
+    if (signal == SIGTERM) ::kill(static_cast<pid_t>(pid), SIGCONT);
   }
+  return found.size();
 }
 
 int OrphanReaper::look() {

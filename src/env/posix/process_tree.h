@@ -1,10 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
-
-#include "base/time.h"
 
 namespace seedbed {
 
@@ -13,9 +12,9 @@ namespace seedbed {
 /// some ms, so call it in the background.
 [[nodiscard]] std::vector<std::int64_t> processes_with(const std::string& assignment);
 
-/// Ends them all: TERM, then KILL after `grace`, looking again until none is left. Blocks, so call
-/// it in the background. False if some still live when `limit` is over (stuck in the kernel).
-bool end_processes_with(const std::string& assignment, Milliseconds grace, Milliseconds limit);
+/// Sends them all a signal (TERM: and CONT, since a stopped one would not see it; 0: none) and
+/// returns how many there were. One look: new ones may come meanwhile, so look until it returns 0.
+std::size_t signal_processes_with(const std::string& assignment, int signal);
 
 /// Keeps a controller that is process 1 of a container free of zombies: orphans of others come to
 /// it. Call it about once a second; it reaps children that were dead at the call before too, so

@@ -6,10 +6,8 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <thread>
 
 #include "env/posix/identity.h"
-#include "env/posix/process_tree.h"
 #include "env/posix/temporary_dir_test.h"
 
 namespace seedbed {
@@ -173,32 +171,6 @@ TEST(Identity, ACommandNameCannotForgeItsStat) {
   EXPECT_FALSE(parse_proc_stat(""));
   EXPECT_FALSE(parse_proc_stat("77 (a) S 1 2 3"));
   EXPECT_FALSE(parse_proc_stat("77 (a) S x 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1"));
-}
-
-pid_t start_with_token(const std::string& token, const char* command) {
-  const pid_t child = ::fork();
-  if (child != 0) return child;
-  ::setsid();
-  const char* argv[] = {"sh", "-c", command, nullptr};
-  const char* environment[] = {"PATH=/usr/bin:/bin", token.c_str(), "LAST=1", nullptr};
-  ::execve("/bin/sh", const_cast<char**>(argv), const_cast<char**>(environment));
-  ::_exit(127);
-}
-
-TEST(ProcessTree, CaseD1_EndsEveryHolderOfATokenAlsoThoseThatIgnoreTerm) {
-  const std::string token = "SEEDBED_TEST_TOKEN=" + std::to_string(::getpid()) + ".1";
-  const pid_t stubborn = start_with_token(token, "trap '' TERM; sleep 4321; sleep 4321");
-  const pid_t bystander = start_with_token(token + "0", "sleep 4321");
-  while (processes_with(token).empty()) ::usleep(1000);
-  while (processes_with(token + "0").empty()) ::usleep(1000);
-  std::thread reaper([&] { ::waitpid(stubborn, nullptr, 0); });
-  EXPECT_TRUE(end_processes_with(token, Milliseconds(50), Milliseconds(20'000)));
-  reaper.join();
-  EXPECT_TRUE(processes_with(token).empty());
-  EXPECT_FALSE(processes_with(token + "0").empty()) << "a longer token is another one";
-  ::kill(-bystander, SIGKILL);
-  ::kill(bystander, SIGKILL);
-  ::waitpid(bystander, nullptr, 0);
 }
 
 }  // namespace
