@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 #include "base/random.h"
 #include "base/text.h"
@@ -113,7 +114,7 @@ void PointSink::give(std::string_view name, std::optional<double> step, double v
     }
     found = last_step_.emplace(std::string(name), step.value_or(1)).first;
   } else if (step) {
-    if (*step < found->second) {
+    if (*step < found->second && !std::exchange(told_backwards_, true)) {
       notes_.add(
           fmt::format("steps go backwards (first seen: {} at step {} after step {}); a "
                       "repeated step keeps its latest value",

@@ -74,6 +74,7 @@ class PointSink {
   std::size_t next_mark_ = 0;  ///< first mark not yet reached
   std::vector<Held> held_;
   std::vector<Held> unsettled_;  ///< held when another restart came: given at the next chance
+  bool told_backwards_ = false;
   Notes notes_;
 };
 

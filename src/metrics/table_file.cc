@@ -303,10 +303,8 @@ void TableParser::add_column(std::string name) {
 void TableParser::data_row(std::vector<ParsedPoint>& points) {
   std::size_t count = fields_.size();
   if (count > columns_.size()) {
-    sink_.notes().add(
-        fmt::format("rows have more fields than the {} columns: the surplus is left "
-                    "out (first seen: {} fields)",
-                    columns_.size(), count));
+    sink_.notes().add(fmt::format(
+        "rows have more fields than the {} columns: the surplus is left out", columns_.size()));
     count = columns_.size();
   } else if (count < columns_.size()) {
     if (finishing_ && count > 0) --count;  // the file may have been cut within the field
