@@ -41,6 +41,21 @@ void Mender::add(std::vector<Entry>& out, Timestamp at, Record record) {
   ++added_;
 }
 
+void Mender::know(Entry space) {
+  const auto* record = std::get_if<SpaceSet>(&space.record);
+  if (record != nullptr) spaces_.emplace(record->revision, std::move(space));
+}
+
+// The spaces before and with that revision whose records have not come.
+void Mender::set_spaces(std::vector<Entry>& out, std::uint32_t up_to) {
+  for (auto at = spaces_.upper_bound(revision_); at != spaces_.end() && at->first <= up_to; ++at) {
+    const auto& space = std::get<SpaceSet>(at->second.record);
+    revision_ = space.revision;
+    command_ = space.command_identity;
+    add(out, at->second.at, space);
+  }
+}
+
 void Mender::release(std::vector<Entry>& out, Timestamp at, TrialNumber number, Trial& trial) {
   if (trial.attempts.empty() || trial.attempts.back().released) return;
   add(out, at, AllocationReleased{{number, static_cast<std::uint32_t>(trial.attempts.size())}});
@@ -76,6 +91,7 @@ struct Mender::Taker {
 
   bool operator()(const SpaceSet& record) const {
     if (record.revision <= mender.revision_) return false;
+    if (record.revision > 1) mender.set_spaces(out, record.revision - 1);
     mender.revision_ = record.revision;
     mender.command_ = record.command_identity;
     return true;
@@ -99,16 +115,21 @@ struct Mender::Taker {
     return true;
   }
   bool operator()(const TrialProposed& record) const {
-    if (record.trial == 0 || record.revision > mender.revision_) return false;
+    mender.set_spaces(out, record.revision);
+    if (record.trial == 0) return false;
     if (mender.known(record.trial) != nullptr) return false;
     if (!mender.identities_.insert({mender.command_, record.identity}).second) return false;
     mender.trials_[record.trial] = {};
     return true;
   }
   bool operator()(const TrialKept& record) const {
-    return mender.known(record.trial) != nullptr && record.revision <= mender.revision_;
+    mender.set_spaces(out, record.revision);
+    return mender.known(record.trial) != nullptr;
   }
-  bool operator()(const WalkMoved& record) const { return record.revision == mender.revision_; }
+  bool operator()(const WalkMoved& record) const {
+    mender.set_spaces(out, record.revision);
+    return record.revision == mender.revision_;
+  }
   bool operator()(const SpaceWalked& record) const {
     return record.revision != 0 && record.revision == mender.revision_;
   }

@@ -19,9 +19,13 @@ namespace seedbed {
 /// or attempt that nothing is known of is left out.
 class Mender {
  public:
+  /// A space that another table tells of; it is put in where its record is missing.
+  void know(Entry space);
+
   /// The records to keep in place of this one, in order; empty: it is left out.
   [[nodiscard]] std::vector<Entry> take(const Entry& entry);
 
+  [[nodiscard]] bool knows(TrialNumber trial) const { return trials_.contains(trial); }
   [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
   [[nodiscard]] std::uint64_t added() const { return added_; }
 
@@ -42,10 +46,12 @@ class Mender {
   Attempt* attempt(AttemptId id);
   Attempt* live_attempt(AttemptId id);  ///< the last one of its trial, and not ended
   void add(std::vector<Entry>& out, Timestamp at, Record record);
+  void set_spaces(std::vector<Entry>& out, std::uint32_t up_to);
   void end_last_attempt(std::vector<Entry>& out, Timestamp at, TrialNumber number, Trial& trial);
   void release(std::vector<Entry>& out, Timestamp at, TrialNumber number, Trial& trial);
   void free_what_is_needed(std::vector<Entry>& out, Timestamp at, const Allocation& allocation);
 
+  std::map<std::uint32_t, Entry> spaces_;  ///< by revision
   std::map<TrialNumber, Trial> trials_;
   std::set<TrialNumber> lending_;  ///< trials whose last attempt's allocation is not given back
   std::string command_;

@@ -11,7 +11,6 @@
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <set>
 #include <system_error>
 #include <utility>
 
@@ -127,7 +126,6 @@ struct Salvage {
   const sqlite::Database& from;
   const sqlite::Database& to;
   Status status{};
-  std::set<TrialNumber> trials{};
   std::uint64_t kept = 0, unreadable = 0, points = 0;
   Mender mender{};
 
@@ -135,6 +133,7 @@ struct Salvage {
     if (status && !outcome) status = std::move(outcome);
   }
 
+  void learn_spaces();
   void copy_records();
   void copy_points();
   void copy_names();
@@ -143,6 +142,21 @@ struct Salvage {
                   std::int64_t per_trial);
   void add_missing_summaries();
 };
+
+void Salvage::learn_spaces() {
+  const TolerantReader reader(
+      from, "spaces", "revision, at_ms, spec_yaml, command_identity, metric, goal, seed_parameter");
+  reader.both_ways("revision", "revision DESC", [&](const sqlite::Statement& row) {
+    SpaceSet space;
+    space.revision = static_cast<std::uint32_t>(row.integer(0));
+    space.spec_yaml = row.text(2);
+    space.command_identity = row.text(3);
+    space.metric = row.text(4);
+    space.goal = row.view(5) == "maximize" ? Goal::maximize : Goal::minimize;
+    space.seed_parameter = row.text(6);
+    if (space.revision != 0) mender.know({Timestamp{row.integer(1)}, space});
+  });
+}
 
 void Salvage::copy_records() {
   auto add = to.prepare("INSERT INTO records(id, at_ms, kind, body, sum) VALUES(?,?,?,?,?)");
@@ -161,7 +175,6 @@ void Salvage::copy_records() {
     }
     unreadable += static_cast<std::uint64_t>(id - last_seen - 1);
     last_seen = id;
-    if (const auto* proposed = std::get_if<TrialProposed>(&*record)) trials.insert(proposed->trial);
     for (const Entry& entry : mender.take({at, std::move(*record)})) {
       const std::string_view kind = record_word(entry.record);
       const std::string body = encode_record(entry.record);
@@ -193,7 +206,7 @@ void Salvage::copy_points() {
   if (!add) return keep(propagate(add));
   const TolerantReader reader(from, "points", "id, attempt, metric, ordinal, step, value, at_ms");
   reader.by_id([&](const sqlite::Statement& row) {
-    if (!trials.contains(attempt_of_key(row.integer(1)).trial) || row.integer(3) < 1) return;
+    if (!mender.knows(attempt_of_key(row.integer(1)).trial) || row.integer(3) < 1) return;
     for (int i = 0; i < 7; ++i) {
       if (i == 4 || i == 5) {
         add->bind_real(i + 1, row.real(i));
@@ -218,7 +231,7 @@ void Salvage::copy_table(const std::string& table, const std::string& columns, i
   const TolerantReader reader(from, table, columns);
   reader.both_ways(key, key_descending, [&](const sqlite::Statement& row) {
     const auto trial = static_cast<TrialNumber>(row.integer(trial_column) / per_trial);
-    if (!trials.contains(trial)) return;
+    if (!mender.knows(trial)) return;
     for (int i = 0; i < count; ++i) add->bind_column(i + 1, row, i);
     keep(add->run());
   });
@@ -262,6 +275,7 @@ Result<std::vector<std::string>> copy_all(const std::string& old_path, const std
   if (made) made = create_schema(*to);
   if (!made) return propagate(made);
   Salvage work{*from, *to};
+  work.learn_spaces();
   work.copy_records();
   work.copy_names();
   work.copy_points();
