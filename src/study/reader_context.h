@@ -35,7 +35,11 @@ struct ReadContext {
   void warn(std::size_t offset, const std::string& message) {
     warnings.push_back(source->place_text(offset) + ": " + message);
   }
-  void keep(const Error& error) { errors.push_back(error); }
+  void keep(const Error& error) {
+    if (errors.size() < kMaxErrors) errors.push_back(error);
+  }
+
+  static constexpr std::size_t kMaxErrors = 1000;
 };
 
 /// One key of a map in the sweep file. The tables of these drive reading, suggestions and the

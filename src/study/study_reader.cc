@@ -201,6 +201,10 @@ Status read_common_where(ReadContext& context, const YamlNode& node, StudyDraft&
   return read_where(context, node, draft.common);
 }
 Status accept(ReadContext&, const YamlNode&, StudyDraft&) { return {}; }
+Status ignore_controller(ReadContext& context, const YamlNode&, StudyDraft&) {
+  context.unsupported.emplace_back("controller (has no effect)");
+  return {};
+}
 
 constexpr Key<StudyDraft> kStudyKeys[] = {
     {"name", "the study's name; else the file's", read_name},
@@ -240,7 +244,7 @@ constexpr Key<StudyDraft> kStudyKeys[] = {
     {"preload", "starting trials from one prepared interpreter is to come", nullptr},
     {"kind", "W&B's, accepted without effect", accept},
     {"apiVersion", "W&B's, accepted without effect", accept},
-    {"controller", "W&B's, accepted without effect", accept},
+    {"controller", "W&B's, accepted without effect", ignore_controller},
     {"metrics", "several objectives are to come", nullptr},
     {"scheduler", "only W&B's own service has it", nullptr},
     {"job", "only W&B's own service has it; write `program` or `command`", nullptr},
@@ -354,6 +358,13 @@ std::vector<PlacedDimension> read_words(ReadContext& context, const StudySources
       if (earlier.dimension.name != dimension->name) continue;
       context.keep(place.error("parameter " + in_ticks(dimension->name) +
                                " is given twice, first in " + earlier.place.source->name()));
+    }
+    for (const Value& value : dimension->values) {
+      if (value.kind() != ValueKind::null) continue;
+      context.warnings.push_back(place.text() + ": `" + dimension->name +
+                                 "` has a null value, which reaches the program as None; write "
+                                 "absent() to leave the option out, '' for an empty text");
+      break;
     }
     words.push_back({std::move(*dimension), place});
   }

@@ -106,11 +106,12 @@ class TreeBuilder : public YAML::EventHandler {
     frame.node = make(kind, mark, tag, anchor);
     frame.node->flow = style == YAML::EmitterStyle::Flow;
     frame.anchor = anchor;
-    if (stack_.size() >= kMaxDepth) {
-      throw Trouble{
-          frame.node->offset, "nested deeper than " + std::to_string(kMaxDepth) + " levels", {}};
-    }
+    if (stack_.size() >= kMaxDepth) throw too_deep(frame.node->offset);
     stack_.push_back(std::move(frame));
+  }
+
+  static Trouble too_deep(std::size_t offset) {
+    return {offset, "nested deeper than " + std::to_string(kMaxDepth) + " levels", {}};
   }
 
   void close() {
@@ -135,6 +136,8 @@ class TreeBuilder : public YAML::EventHandler {
     if (frame.node->weight > kMaxWeight) {
       throw Trouble{offset, "more than 2 million values once aliases are put in", {}};
     }
+    frame.node->depth = std::max(frame.node->depth, node->depth + 1);
+    if (frame.node->depth > kMaxDepth) throw too_deep(offset);
     if (!node->simple) frame.node->simple = false;
     if (frame.node->is_sequence()) {
       frame.node->items.push_back(std::move(node));

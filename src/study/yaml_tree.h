@@ -34,7 +34,8 @@ struct YamlNode {
   std::string text;        ///< of a scalar
   std::vector<YamlPointer> items;
   std::vector<YamlEntry> entries;
-  std::uint64_t weight = 1;  ///< nodes below, aliases expanded
+  std::uint64_t weight = 1;  ///< nodes in all, aliases expanded
+  std::size_t depth = 1;     ///< levels, aliases expanded: bounds every walk over the tree
 
   [[nodiscard]] bool is_map() const { return kind == Kind::map; }
   [[nodiscard]] bool is_sequence() const { return kind == Kind::sequence; }
