@@ -80,6 +80,12 @@ TEST(YamlTree, DeepNestingIsRefusedNotOverflowed) {
   std::string block;
   for (int i = 0; i < 100; ++i) block += std::string(static_cast<std::size_t>(i), ' ') + "a:\n";
   EXPECT_NE(read(block).find("nested deeper than 60 levels"), std::string::npos);
+  std::string chain = "a0: &a0 [x]\n";  // each alias adds ten levels
+  for (int i = 1; i < 10000; ++i) {
+    chain += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [[[[[[[[[[*a" +
+             std::to_string(i - 1) + "]]]]]]]]]]\n";
+  }
+  EXPECT_NE(read(chain).find("nested deeper than 60 levels"), std::string::npos);
 }
 
 TEST(YamlTree, WhatIsNotYamlNamesThePlaceAndHelps) {
