@@ -1,9 +1,10 @@
 #include "reporters/progress.h"
-#include "results/measure.h"
 
 #include <algorithm>
 #include <cmath>
 #include <map>
+
+#include "results/measure.h"
 
 namespace seedbed {
 namespace {

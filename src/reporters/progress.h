@@ -21,7 +21,6 @@ namespace seedbed {
 [[nodiscard]] std::optional<double> last_objective(const TrialStatus& trial,
                                                    const StudyState& state);
 
-
 /// What reporters keep beside the state, so that a frame does not cost a walk over all trials.
 /// Everything in it can be counted again from the state.
 class Progress {
@@ -65,7 +64,7 @@ struct ConfigurationMean {
   bool incomplete = false;          ///< other configurations have more seeds
 };
 
-struct FailureLine {
+struct ClosingFailure {
   TrialNumber trial = 0;
   std::string folder, reason;
   std::uint32_t attempt = 0;
@@ -76,7 +75,7 @@ struct Closing {
   std::optional<ConfigurationMean> best_configuration;  ///< only where there are replicates
   TrialNumber best_trial = 0;
   double best_value = 0;
-  std::vector<FailureLine> failures;  ///< the first `most_failures`
+  std::vector<ClosingFailure> failures;  ///< the first `most_failures`
   std::uint64_t failures_left_out = 0;
   std::uint64_t outside = 0;  ///< trials outside the present space
 };

@@ -7,14 +7,6 @@
 
 namespace seedbed {
 
-/// How far the ladder of interrupts is (contract, section 6). The records hold its consequences,
-/// not the presses of keys; whoever sees those tells the reporter.
-struct Ladder {
-  int step = 0;        ///< 1: asked to stop; 2: killed; 3: left at once
-  bool drain = false;  ///< running trials may finish (`--on-interrupt drain`, `d`, `stop --drain`)
-  Timestamp since;     ///< of this step
-};
-
 /// What the user sees of a running study. Gets every committed entry after it was applied; all it
 /// shows comes from the state. The same reporters serve the controller and a view in another
 /// process. Writing may fail (a closed terminal): then it stays silent; it never stops a run.
@@ -30,8 +22,6 @@ class Reporter {
 
   /// Something that is not a record: records cannot be written at present, say.
   virtual void trouble(const std::string& /*text*/) {}
-  /// A step of the ladder was taken.
-  virtual void ladder(const Ladder& /*ladder*/) {}
   /// Last call instead of `ended`: the view goes, the work goes on (`q`, Ctrl-Z, `--detach`).
   virtual void left(const StudyState& /*state*/) {}
 };

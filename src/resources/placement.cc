@@ -43,7 +43,17 @@ Placement::Placement(Inventory inventory)
     : inventory_(std::make_shared<const Inventory>(std::move(inventory))),
       slots_(inventory_->slots) {}
 
-bool Placement::pins() const { return !inventory_->shared_cores && !inventory_->cores.empty(); }
+bool Placement::pins() const {
+  return !inventory_->shared_cores && !shares_cores_ && !inventory_->cores.empty();
+}
+
+void Placement::set_slots(std::uint32_t slots, const Request& request) {
+  slots_ = slots;
+  const auto cores = static_cast<double>(inventory_->cores.size());
+  const double each = request.cpus * request.ranks;
+  // A single request above the machine is refused elsewhere, never shared.
+  shares_cores_ = slots > 1 && each <= cores && each * slots > cores + kNamedSlack;
+}
 
 Placement::Micro Placement::cpus_lent() const {
   Micro total = unpinned_;

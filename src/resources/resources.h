@@ -100,8 +100,10 @@ class Placement {
   void lend(const Allocation& allocation);
   void give_back(const Allocation& allocation);  ///< aborts when it was not lent
 
-  /// Trials at once; a smaller number only stops new placements. Slots above it stay lent.
-  void set_slots(std::uint32_t slots) { slots_ = slots; }
+  /// Trials at once; a smaller number only stops new placements. Slots above it stay lent. A
+  /// number above what the cores give to whole requests means that they are shared from now on,
+  /// as `--slots N` does at the start: nothing new is pinned.
+  void set_slots(std::uint32_t slots, const Request& request);
 
   [[nodiscard]] std::uint32_t slots() const { return slots_; }
   [[nodiscard]] const Inventory& inventory() const { return *inventory_; }
@@ -120,6 +122,7 @@ class Placement {
 
   std::shared_ptr<const Inventory> inventory_;
   std::uint32_t slots_;
+  bool shares_cores_ = false;
   std::map<SlotNumber, Allocation> lent_;
   std::map<int, Micro> core_load_;    // by OS number
   std::map<int, Micro> device_load_;  // by position

@@ -173,14 +173,27 @@ TEST(Placement, FewerSlotsOnlyStopNewPlacements) {
   Placement placement(machine(8, 4));
   std::vector<Allocation> lent;
   for (int i = 0; i < 4; ++i) lent.push_back(must_lend(placement, cpus(1)));
-  placement.set_slots(2);
+  placement.set_slots(2, cpus(1));
   placement.give_back(lent[0]);
   placement.give_back(lent[1]);
   EXPECT_FALSE(placement.place(cpus(1))) << "slots 2 and 3 are still lent: two at once";
   placement.give_back(lent[2]);
   EXPECT_EQ(must_lend(placement, cpus(1)).slot, 0U);
-  placement.set_slots(0);
+  placement.set_slots(0, cpus(1));
   EXPECT_FALSE(placement.place(cpus(1)));
+}
+
+TEST(Placement, MoreSlotsThanCoresShareThemFromThenOn) {
+  Placement placement(machine(2, 1));
+  const Allocation pinned = must_lend(placement, cpus(1));
+  EXPECT_EQ(pinned.cores.size(), 1U);
+  placement.set_slots(3, cpus(1));
+  EXPECT_TRUE(must_lend(placement, cpus(1)).cores.empty());
+  EXPECT_TRUE(must_lend(placement, cpus(1)).cores.empty());
+  EXPECT_FALSE(placement.place(cpus(1))) << "three at once";
+  placement.set_slots(2, cpus(1));
+  placement.give_back(pinned);
+  EXPECT_FALSE(placement.place(cpus(1))) << "the two unpinned ones are still there";
 }
 
 TEST(Placement, AdoptedAllocationsOfAnotherInventoryCountWhereTheyCan) {
