@@ -107,9 +107,10 @@ void Engine::Decider::put(SpaceSet record) {
   tally_.metric_missing = 0;
   for (const auto& [number, trial] : state_.trials()) {
     if (!trial.added) continue;
-    TrialView nothing;
-    nothing.in_space = false;
-    recount(nothing, look(number));
+    TrialView& added = view(number);  // a view of its own: the queue is of the old space
+    const TrialView as_it_is = added;
+    added.in_space = false;
+    recount(added, as_it_is);
   }
   push(std::move(record));
 }
@@ -245,7 +246,7 @@ void Engine::Decider::put(PauseSet record) {
 
 void Engine::Decider::put(WidthSet record) {
   tally_.slots = record.slots;
-  placement().set_slots(record.slots);
+  placement().set_slots(record.slots, engine_.config_.request);
   push(record);
 }
 

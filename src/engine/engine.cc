@@ -27,7 +27,7 @@ Decision Engine::decide(Timestamp now, const Input& input) const {
 
 Placement Engine::fresh_placement(std::uint32_t slots) const {
   Placement fresh(config_.inventory);
-  fresh.set_slots(slots);
+  fresh.set_slots(slots, config_.request);
   for (const AttemptId id : state_.open_attempts()) {
     const AttemptStatus& attempt = *state_.attempt(id);
     if (!attempt.released) fresh.lend(attempt.allocation);
@@ -69,7 +69,7 @@ void Engine::apply(const Entry& entry) {
   } else if (const auto* started = std::get_if<RunStarted>(&record)) {
     placement_ = fresh_placement(started->slots);
   } else if (const auto* width = std::get_if<WidthSet>(&record)) {
-    placement_.set_slots(width->slots);
+    placement_.set_slots(width->slots, config_.request);
   } else if (std::holds_alternative<SpaceSet>(record)) {
     queue_.clear();
     for (const auto& [number, trial] : state_.trials()) requeue(number, entry.at);

@@ -677,6 +677,24 @@ TEST(Engine, AddedPointsStayInTheSpaceWhateverLaterRunsName) {
   EXPECT_EQ(bench.state().count(TrialState::completed), 2U);
 }
 
+TEST(Engine, AddedTrialsStartInARunWithANewSpaceAtOnce) {
+  EngineConfig config = small_config(1);
+  config.lookahead = 2;
+  Bench bench(config);
+  bench.begin();
+  bench.answer(1);
+  bench.completes({1, 1});
+  config.records_only = true;
+  bench.restart(config);
+  bench.give(PointsAdded{{point_of(7), point_of(8), point_of(9)}});
+  config.records_only = false;
+  bench.restart(config);
+  EXPECT_EQ(bench.begin(), "run 2, space 2, planned 2.1@0, walk 0+0 of 0 | start 2.1")
+      << "enough wait for the moment, so the walk has not begun";
+  bench.completes({2, 1});
+  EXPECT_EQ(bench.runs({3, 1}), "started 3.1");
+}
+
 TEST(Engine, WithoutAControllerCommandsOnlyWriteRecords) {
   Bench bench(small_config(1));
   bench.begin();

@@ -184,10 +184,11 @@ class Bench {
     input.started.pid = 100;
     return give(input);
   }
-  std::string ends(AttemptId id, Outcome outcome = {}) {
+  std::string ends(AttemptId id, Outcome outcome = {}, std::int64_t wall_ms = 0) {
     AttemptFinished input;
     input.attempt = id;
     input.outcome = outcome;
+    input.usage.wall_ms = wall_ms;
     return give(input);
   }
   std::string exits(AttemptId id, int code) { return ends(id, {OutcomeKind::exited, code, ""}); }

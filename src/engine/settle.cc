@@ -41,7 +41,7 @@ void Engine::Decider::mind_limits() {
 }
 
 void Engine::Decider::start_trials() {
-  if (tally_.stopping || tally_.paused || space_changed_) return;
+  if (tally_.stopping || tally_.paused) return;
   const Placement& before = placement_ ? *placement_ : engine_.placement_;
   if (before.lent() >= before.slots()) return;
   const std::size_t room = before.slots() - before.lent();
@@ -54,8 +54,10 @@ void Engine::Decider::start_trials() {
                            trial.open == 0 && trial.not_before <= now_;
     if (startable) candidates.push_back(trial.key);
   }
-  for (const StartQueue::Key& key : engine_.queue_.first(room, now_, changed)) {
-    candidates.push_back(key);
+  if (!space_changed_) {  // else none but added trials is in the new space yet
+    for (const StartQueue::Key& key : engine_.queue_.first(room, now_, changed)) {
+      candidates.push_back(key);
+    }
   }
   const std::size_t first = std::min(room, candidates.size());
   std::partial_sort(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(first),

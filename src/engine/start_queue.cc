@@ -2,8 +2,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 namespace seedbed {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+}  // namespace
 
 StartQueue::Key StartQueue::key(TrialNumber trial, const Point& point) const {
   if (!longest_first_) return {0, trial};
@@ -43,10 +49,9 @@ void StartQueue::clear() {
 void StartQueue::learn(const StudyState& state, const TrialStatus& trial) {
   if (!longest_first_ || trial.attempts.empty()) return;
   const AttemptStatus& attempt = trial.attempts.back();
-  const std::int64_t wall_ms = attempt.usage.wall_ms > 0
-                                   ? attempt.usage.wall_ms
-                                   : (attempt.ended_at - attempt.started_at).count();
-  model_.learn(trial.point, static_cast<double>(wall_ms) / 1000);
+  // Measured by the shim: differences of wall-clock times may be anything.
+  model_.learn(trial.point,
+               static_cast<double>(std::max<std::int64_t>(0, attempt.usage.wall_ms)) / 1000);
   // Early knowledge changes much, later little: 5 % more of it is worth a new order.
   if (model_.learned() - ordered_at_ < std::max<std::uint64_t>(1, model_.learned() / 20)) return;
   ordered_at_ = model_.learned();
@@ -88,7 +93,7 @@ std::vector<StartQueue::Key> StartQueue::first(std::size_t count, Timestamp now,
 }
 
 std::optional<Timestamp> StartQueue::next_due(Timestamp now) const {
-  const auto next = delayed_.upper_bound({now, Key{0, UINT64_MAX}});
+  const auto next = delayed_.lower_bound({Timestamp{now.ms + 1}, Key{-kInfinity, 0}});
   if (next == delayed_.end()) return std::nullopt;
   return next->first;
 }

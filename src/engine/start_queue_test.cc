@@ -77,7 +77,9 @@ std::int64_t run_to_the_end(Bench& bench) {
     const AttemptId id = next->first;
     bench.now = next->second;
     ends.erase(next);
-    bench.exits(id, 0);
+    const auto size = bench.trial(id.trial).point.find("size")->number();
+    const double seconds = kDurations[static_cast<std::size_t>(*size)];
+    bench.ends(id, {}, static_cast<std::int64_t>(seconds * 1000));
     bench.gone(id);
   }
   return bench.now - began;
@@ -123,6 +125,19 @@ std::vector<TrialNumber> numbers(const std::vector<StartQueue::Key>& keys) {
   std::vector<TrialNumber> trials;
   for (const StartQueue::Key& key : keys) trials.push_back(key.trial);
   return trials;
+}
+
+TEST(StartQueue, AMeasureBelowZeroDoesNotHideWhatIsDue) {
+  StudyState state;
+  StartQueue queue(true);
+  TrialStatus odd = waiting(1);
+  odd.attempts.emplace_back();
+  odd.attempts.back().usage.wall_ms = -5000;
+  queue.learn(state, odd);
+  queue.update(waiting(2, 200), true, {100});
+  EXPECT_LE(queue.key(3, point_of(3)).minus_seconds, 0);
+  EXPECT_FALSE(queue.next_due({200})) << "200 is not after 200";
+  EXPECT_EQ(numbers(queue.first(1, {200}, {})), (std::vector<TrialNumber>{2}));
 }
 
 TEST(StartQueue, TrialsWhoseTimeHasComeTakeTheirPlaceByNumber) {
