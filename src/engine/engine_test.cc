@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <map>
 
 #include "engine/engine_testing.h"
 
@@ -13,8 +12,6 @@ namespace seedbed {
 namespace {
 
 using testing::Bench;
-using testing::kExit0;
-using testing::kExit1;
 using testing::kSegfault;
 using testing::kStopped;
 using testing::point_of;
@@ -237,97 +234,6 @@ TEST(Engine, CaseI3_RetryByCommandWhileTheRunGoesOn) {
   bench.exits({2, 1}, 0);
   EXPECT_EQ(bench.give(RetryAsked{{2}}), "") << "a good result is left alone";
   EXPECT_EQ(bench.gone({2, 1}), "released 2.1, planned 1.2@0 | start 1.2");
-}
-
-TEST(Engine, CaseI4_LostAttemptsWaitAgainAndTheThirdInARowFails) {
-  Bench bench(small_config(1));
-  bench.begin();
-  bench.answer(1);
-  for (std::uint32_t attempt = 1; attempt <= 2; ++attempt) {
-    bench.runs({1, attempt});
-    EXPECT_EQ(bench.give(AttemptIsLost{{1, attempt}, "no record"}),
-              fmt::format("ended 1.{0} lost, released 1.{0}, requeued 1 lost, planned 1.{1}@0 | "
-                          "start 1.{1}",
-                          attempt, attempt + 1));
-  }
-  bench.runs({1, 3});
-  EXPECT_EQ(bench.give(AttemptIsLost{{1, 3}, "no record"}),
-            "ended 1.3 lost, released 1.3, finished 1 failed, run_ended 1 | end 1");
-  EXPECT_EQ(bench.trial(1).reason, "lost 3 times in a row: no record");
-}
-
-TEST(Engine, CaseI4_LostUsesNoRetryAndAnotherEndBreaksTheRow) {
-  EngineConfig config = small_config(1);
-  config.retries.count = 1;
-  Bench bench(config);
-  bench.begin();
-  bench.answer(1);
-  bench.give(AttemptIsLost{{1, 1}, ""});
-  bench.give(AttemptIsLost{{1, 2}, ""});
-  bench.runs({1, 3});
-  bench.exits({1, 3}, 1);
-  bench.gone({1, 3});
-  EXPECT_EQ(bench.trial(1).retries_used, 1);
-  bench.give(AttemptIsLost{{1, 4}, ""});
-  EXPECT_EQ(bench.trial(1).state, TrialState::running) << "the row began anew";
-}
-
-TEST(Engine, CaseH11_ALateResultIsAcceptedWhileNoNewerAttemptHasEnded) {
-  Bench bench(small_config(1));
-  bench.begin();
-  bench.answer(1);
-  bench.runs({1, 1});
-  bench.give(AttemptIsLost{{1, 1}, "host is silent"});
-  bench.runs({1, 2});
-  EXPECT_EQ(bench.exits({1, 1}, 0),
-            "ended 1.1 exited, stopping 1.2 cancelled, finished 1 completed | stop 1.2 cancelled");
-  EXPECT_EQ(bench.ends({1, 2}, kStopped), "ended 1.2 stopped");
-  EXPECT_EQ(bench.gone({1, 2}), "released 1.2, run_ended 0 | end 0");
-  EXPECT_EQ(bench.trial(1).state, TrialState::completed);
-}
-
-TEST(Engine, CaseH11_ALateResultAfterANewerEndChangesNothing) {
-  Bench bench(small_config(1));
-  bench.begin();
-  bench.answer(2);
-  bench.runs({1, 1});
-  bench.give(AttemptIsLost{{1, 1}, "host is silent"});
-  bench.runs({1, 2});
-  bench.exits({1, 2}, 1);
-  EXPECT_EQ(bench.exits({1, 1}, 0), "");
-  EXPECT_EQ(bench.trial(1).state, TrialState::failed);
-}
-
-TEST(Engine, CaseH11_ALateFailureBesideANewerAttemptIsOnlyHistory) {
-  Bench bench(small_config(1));
-  bench.begin();
-  bench.answer(1);
-  bench.give(AttemptIsLost{{1, 1}, ""});
-  bench.runs({1, 2});
-  EXPECT_EQ(bench.exits({1, 1}, 1), "ended 1.1 exited");
-  EXPECT_EQ(bench.trial(1).state, TrialState::running);
-}
-
-TEST(Engine, CaseH11_ALateFailureOfAWaitingTrialIsItsEnd) {
-  Bench bench(small_config(1));
-  bench.begin();
-  bench.answer(2);
-  bench.runs({1, 1});
-  bench.give(PauseAsked{true});
-  bench.give(AttemptIsLost{{1, 1}, ""});
-  EXPECT_EQ(bench.exits({1, 1}, 1), "ended 1.1 exited, finished 1 failed");
-}
-
-TEST(Engine, CaseH11_ALateSuccessOfATrialFailedAsLostOpensItAgain) {
-  Bench bench(small_config(1));
-  bench.begin();
-  bench.answer(2);
-  for (std::uint32_t attempt = 1; attempt <= 3; ++attempt) {
-    bench.give(AttemptIsLost{{1, attempt}, ""});
-  }
-  EXPECT_EQ(bench.trial(1).state, TrialState::failed);
-  EXPECT_EQ(bench.exits({1, 3}, 0), "ended 1.3 exited, reopened 1, finished 1 completed");
-  EXPECT_EQ(bench.trial(1).openings, 2);
 }
 
 TEST(Engine, CaseI9_ByDefaultFailuresGoOnAndTheExitCodeTells) {
@@ -606,288 +512,6 @@ TEST(Engine, CaseC7_APrunerStopsARunningTrialWithItsReason) {
   EXPECT_EQ(bench.gone({1, 1}), "released 1.1, run_ended 0 | end 0");
 }
 
-TEST(Engine, PauseStartsNothingAndResumeGoesOn) {
-  Bench bench(small_config(1));
-  bench.begin();
-  bench.answer(2);
-  EXPECT_EQ(bench.give(PauseAsked{true}), "paused");
-  EXPECT_EQ(bench.give(PauseAsked{true}), "");
-  bench.completes({1, 1});
-  EXPECT_FALSE(bench.state().run_ended());
-  EXPECT_EQ(bench.give(PauseAsked{false}), "resumed, planned 2.1@0 | start 2.1");
-}
-
-TEST(Engine, ANewRunEndsAPause) {
-  Bench bench(small_config(1));
-  bench.begin();
-  bench.answer(2);
-  bench.give(PauseAsked{true});
-  bench.completes({1, 1});
-  bench.restart();
-  EXPECT_EQ(bench.begin(false),
-            "run 2, resumed, planned 2.1@0, walk 0+1000 of 0 | start 2.1, ask 0+1000");
-}
-
-TEST(Engine, CaseH8_TheWidthCanBeChangedWhileItRuns) {
-  Bench bench(small_config(3));
-  bench.begin();
-  bench.answer(9);
-  EXPECT_EQ(bench.give(SlotsAsked{1}), "width 1");
-  EXPECT_EQ(bench.runs({1, 1}), "started 1.1");
-  EXPECT_EQ(bench.give(SlotsAsked{3}),
-            "width 3, planned 2.1@1, planned 3.1@2 | start 2.1, start 3.1");
-  EXPECT_EQ(bench.give(SlotsAsked{3}), "");
-  EXPECT_EQ(bench.give(SlotsAsked{0}), "");
-}
-
-TEST(Engine, CancelEndsWaitingTrialsAtOnceAndStopsRunningOnes) {
-  Bench bench(small_config(1));
-  bench.begin();
-  bench.answer(3);
-  bench.runs({1, 1});
-  EXPECT_EQ(bench.give(CancelAsked{{2, 1, 2, 88}}),
-            "stopping 1.1 cancelled, finished 2 cancelled | stop 1.1 cancelled");
-  EXPECT_EQ(bench.give(CancelAsked{{1, 2}}), "");
-  EXPECT_EQ(bench.ends({1, 1}, kExit1), "ended 1.1 exited, finished 1 cancelled");
-  bench.gone({1, 1});
-  bench.completes({3, 1});
-  EXPECT_EQ(bench.state().run_ended()->exit_code, 0) << "cancelled counts as done";
-}
-
-TEST(Engine, AddedPointsStayInTheSpaceWhateverLaterRunsName) {
-  Bench bench(small_config(1));
-  bench.begin();
-  bench.answer(1);
-  bench.runs({1, 1});
-  EXPECT_EQ(bench.give(PointsAdded{{point_of(7), point_of(7), point_of(0)}}),
-            "proposed 2 added, kept 1 added");
-  EXPECT_EQ(bench.give(PointsAdded{{point_of(0)}}), "");
-  bench.exits({1, 1}, 0);
-  EXPECT_EQ(bench.gone({1, 1}), "released 1.1, planned 2.1@0 | start 2.1");
-  bench.completes({2, 1});
-  bench.restart();
-  bench.begin();
-  ProposalsMade made;
-  made.points = {{0, point_of(3)}};
-  made.next = 1;
-  made.exhausted = true;
-  bench.give(made);
-  EXPECT_TRUE(bench.state().in_space(bench.trial(1)));
-  EXPECT_TRUE(bench.state().in_space(bench.trial(2)));
-  EXPECT_EQ(bench.state().count(TrialState::completed), 2U);
-}
-
-TEST(Engine, AddedTrialsStartInARunWithANewSpaceAtOnce) {
-  EngineConfig config = small_config(1);
-  config.lookahead = 2;
-  Bench bench(config);
-  bench.begin();
-  bench.answer(1);
-  bench.completes({1, 1});
-  config.records_only = true;
-  bench.restart(config);
-  bench.give(PointsAdded{{point_of(7), point_of(8), point_of(9)}});
-  config.records_only = false;
-  bench.restart(config);
-  EXPECT_EQ(bench.begin(), "run 2, space 2, planned 2.1@0, walk 0+0 of 0 | start 2.1")
-      << "enough wait for the moment, so the walk has not begun";
-  bench.completes({2, 1});
-  EXPECT_EQ(bench.runs({3, 1}), "started 3.1");
-}
-
-TEST(Engine, WithoutAControllerCommandsOnlyWriteRecords) {
-  Bench bench(small_config(1));
-  bench.begin();
-  bench.answer(3);
-  bench.runs({1, 1});
-  EngineConfig config = small_config(1);
-  config.records_only = true;
-  bench.restart(config);
-  EXPECT_EQ(bench.give(CancelAsked{{1, 2}}), "stopping 1.1 cancelled, finished 2 cancelled");
-  EXPECT_EQ(bench.give(RetryAsked{{2}}), "reopened 2");
-  EXPECT_EQ(bench.give(PointsAdded{{point_of(50)}}), "proposed 4 added");
-  EXPECT_EQ(bench.give(StopAsked{}), "");
-  EXPECT_EQ(bench.give(InterruptCame{}), "");
-  bench.restart(small_config(1));
-  bench.begin(false);
-  EXPECT_EQ(bench.runs({1, 1}), " | stop 1.1 cancelled");
-}
-
-TEST(Engine, CaseB1_AHugeSpaceWithALimitIsAskedForThatManyPointsOnly) {
-  EngineConfig config = small_config(1);
-  config.limit = 5;
-  Bench bench(config);
-  EXPECT_EQ(bench.begin(), "run 1, space 1, walk 0+5 of 0 | ask 0+5");
-  EXPECT_EQ(
-      bench.answer(1'000'000'000),
-      "proposed 1, proposed 2, proposed 3, proposed 4, proposed 5, planned 1.1@0, walk 5+0 of "
-      "5, walked 5 | start 1.1");
-  for (TrialNumber trial = 1; trial <= 5; ++trial) bench.completes({trial, 1});
-  EXPECT_EQ(bench.state().run_ended()->exit_code, 0);
-
-  bench.restart();
-  bench.begin(false);
-  EXPECT_EQ(bench.answer(1'000'000'000), "walk 5+0 of 5, walked 5, run_ended 0 | end 0")
-      << "the same again runs nothing more";
-  config.limit = 7;
-  bench.restart(config);
-  bench.begin(false);
-  EXPECT_EQ(bench.answer(1'000'000'000),
-            "proposed 6, proposed 7, planned 6.1@0, walk 7+0 of 7, walked 7 | start 6.1")
-      << "a larger limit only the rest";
-}
-
-TEST(Engine, CaseB1_OnlySoManyTrialsWaitAhead) {
-  EngineConfig config = small_config(1);
-  config.lookahead = 10;
-  Bench bench(config);
-  EXPECT_EQ(bench.begin(), "run 1, space 1, walk 0+10 of 0 | ask 0+10");
-  bench.answer(1'000'000);
-  EXPECT_EQ(bench.state().tally().walk.asked, 0U);
-  std::uint64_t questions = 0;
-  for (TrialNumber trial = 1; trial <= 50; ++trial) {
-    bench.completes({trial, 1});
-    if (bench.state().tally().walk.asked > 0) {
-      ++questions;
-      bench.answer(1'000'000);
-    }
-    EXPECT_LE(bench.state().count(TrialState::waiting), 10U);
-    EXPECT_GE(bench.state().count(TrialState::waiting), 4U);
-  }
-  EXPECT_LE(questions, 12U);
-}
-
-TEST(Engine, CaseB1_TheWalkPassesManyKnownPointsInFewQuestions) {
-  EngineConfig config = small_config(1);
-  config.limit = 6'000;
-  config.lookahead = 6'000;
-  Bench bench(config);
-  bench.begin();
-  while (!bench.state().tally().walk_done) bench.answer(6'000);
-  bench.give(InterruptCame{});
-  bench.ends({1, 1}, kStopped);
-  bench.gone({1, 1});
-  std::vector<TrialNumber> all;
-  for (TrialNumber trial = 1; trial <= 6'000; ++trial) all.push_back(trial);
-  bench.give(CancelAsked{all});
-  config.lookahead = 1000;
-  bench.restart(config);
-  bench.begin(false);
-  int questions = 0;
-  while (!bench.state().tally().walk_done) {
-    bench.answer(6'000);
-    ++questions;
-  }
-  EXPECT_LE(questions, 3);
-}
-
-TEST(Engine, CaseB3_AnyNumberOfSlotsProposesTheSamePoints) {
-  std::map<TrialNumber, std::string> first;
-  for (const std::uint32_t slots : {1U, 4U}) {
-    EngineConfig config = small_config(slots);
-    config.lookahead = 3;
-    Bench bench(config);
-    bench.begin();
-    while (bench.state().trials().size() < 40) {
-      if (bench.state().tally().walk.asked > 0) {
-        bench.answer(40);
-      } else {
-        const AttemptId id = bench.state().open_attempts().back();
-        bench.completes(id);
-      }
-    }
-    std::map<TrialNumber, std::string> points;
-    for (const auto& [number, trial] : bench.state().trials()) {
-      points[number] = trial.point.identity();
-    }
-    if (first.empty()) first = points;
-    EXPECT_EQ(points, first);
-  }
-}
-
-TEST(Engine, CaseB5_FourSlotsForOneCombinationRunItOnce) {
-  Bench bench(small_config(4));
-  bench.begin();
-  bench.answer(1);
-  bench.completes({1, 1});
-  EXPECT_EQ(bench.state().trials().size(), 1U);
-  EXPECT_EQ(bench.state().run_ended()->exit_code, 0);
-}
-
-TEST(Engine, ASamplerThatLearnsIsAskedOnlyForFreeSlots) {
-  EngineConfig config = small_config(2);
-  config.sampler_uses_history = true;
-  Bench bench(config);
-  EXPECT_EQ(bench.begin(), "run 1, space 1, walk 0+2 of 0 | ask 0+2");
-  EXPECT_EQ(bench.answer(100), "proposed 1, proposed 2, planned 1.1@0, walk 2+0 of 2 | start 1.1");
-  bench.runs({1, 1});
-  bench.runs({2, 1});
-  bench.exits({1, 1}, 0);
-  EXPECT_EQ(bench.gone({1, 1}), "released 1.1, walk 2+1 of 2 | ask 2+1");
-  bench.restart();
-  EXPECT_EQ(bench.begin(false), "run 2, walk 2+1 of 2 | ask 2+1")
-      << "asked again from the start it would answer otherwise";
-}
-
-TEST(Engine, ASamplerThatRepeatsItselfForEverIsNotAskedForEver) {
-  EngineConfig config = small_config(1);
-  config.sampler_uses_history = true;
-  Bench bench(config);
-  bench.begin();
-  bench.answer(1);
-  const auto one_more = [&bench] {
-    const WalkMoved walk = bench.state().tally().walk;
-    ProposalsMade made;
-    made.from = walk.next;
-    made.points = {{walk.next, point_of(0)}};
-    made.next = walk.next + 1;
-    return bench.give(made);
-  };
-  EXPECT_TRUE(bench.state().tally().walk_done);
-  bench.restart(config);
-  bench.begin();
-  int questions = 0;
-  while (!bench.state().tally().walk_done && questions < 5000) {
-    one_more();
-    ++questions;
-    if (!bench.state().open_attempts().empty()) bench.completes(bench.state().open_attempts()[0]);
-  }
-  EXPECT_LT(questions, 1100);
-}
-
-TEST(Engine, OldAnswersOfTheSamplerAreIgnored) {
-  Bench bench(small_config(1));
-  bench.begin();
-  ProposalsMade made;
-  made.from = 5;
-  made.next = 6;
-  made.points = {{5, point_of(5)}};
-  EXPECT_EQ(bench.give(made), "");
-  bench.answer(100);
-  made.from = 0;
-  EXPECT_EQ(bench.give(made), "") << "answered already";
-}
-
-TEST(Engine, ARefusalOfTheSamplerEndsTheRunAsWrongUse) {
-  Bench bench(small_config(1));
-  bench.begin();
-  ProposalsMade made;
-  made.error = "where: `opt` is the text `adam`, not a number";
-  EXPECT_EQ(bench.give(made), "run_stopping drain 2, walk 0+0 of 0, run_ended 2 | end 2");
-  EXPECT_EQ(bench.state().run_ended()->reason, made.error);
-}
-
-TEST(Engine, LongFilteredStretchesAreWalkedQuestionByQuestion) {
-  Bench bench(small_config(1));
-  bench.begin();
-  ProposalsMade nothing;
-  nothing.next = 100'000;
-  EXPECT_EQ(bench.give(nothing), "walk 100000+1000 of 0 | ask 100000+1000");
-  nothing.from = 100'000;
-  EXPECT_EQ(bench.give(nothing), "walk 100001+1000 of 0 | ask 100001+1000")
-      << "an answer without progress does not hang the walk";
-}
-
 TEST(Engine, ATrialLargerThanTheMachineIsRefusedAtOnceWithTheNumbers) {
   EngineConfig config = small_config(2);
   config.request.cpus = 3;
@@ -899,13 +523,14 @@ TEST(Engine, ATrialLargerThanTheMachineIsRefusedAtOnceWithTheNumbers) {
 
 TEST(Engine, TrialsStartInTheOrderOfTheirNumbersAndAsResourcesAllow) {
   EngineConfig config = small_config(4);
-  config.request.cpus = 2;
+  config.inventory.memory = 4096;
+  config.request.memory = 2048;
   Bench bench(config);
   bench.begin();
   bench.answer(5);
   EXPECT_EQ(bench.runs({1, 1}), "started 1.1, planned 2.1@1 | start 2.1");
   EXPECT_EQ(bench.engine().why_waiting(4, Timestamp{bench.now}),
-            "2 cores needed, 4 of 4 lent; 1 trial is before it");
+            "2.0 KiB of memory needed, 4.0 KiB of 4.0 KiB lent; 1 trial is before it");
   EXPECT_EQ(bench.engine().why_waiting(1, Timestamp{bench.now}), "it runs: attempt 1 in slot 0");
   EXPECT_EQ(bench.engine().why_waiting(99, Timestamp{bench.now}), "there is no trial 99");
 }
@@ -947,41 +572,6 @@ TEST(Engine, ALostSlotGivesItsCoresBackOnlyWhenTheTreeIsGone) {
   EXPECT_EQ(bench.exits({1, 1}, 0), "ended 1.1 exited, finished 1 completed");
   EXPECT_EQ(bench.engine().placement().lent(), 1U);
   EXPECT_EQ(bench.gone({1, 1}), "released 1.1, planned 2.1@0 | start 2.1");
-}
-
-TEST(HaltRule, ReadsItsThreeFormsAndRefusesTheRest) {
-  EXPECT_EQ(HaltRule::parse("")->kind, HaltRule::Kind::never);
-  EXPECT_EQ(HaltRule::parse("never")->kind, HaltRule::Kind::never);
-  EXPECT_EQ(HaltRule::parse("First")->kind, HaltRule::Kind::first);
-  EXPECT_EQ(HaltRule::parse("12")->threshold, 12);
-  EXPECT_EQ(HaltRule::parse("2.5%")->threshold, 2.5);
-  EXPECT_EQ(HaltRule::parse("100%")->kind, HaltRule::Kind::percent);
-  for (const char* wrong : {"0", "-1", "1.5", "0%", "101%", "%", "ten", "3 %%", "nan", "inf", "1e3",
-                            "nan%", "99999999999999999999"}) {
-    const auto rule = HaltRule::parse(wrong);
-    ASSERT_FALSE(rule) << wrong;
-    EXPECT_EQ(rule.error().code, ErrorCode::usage);
-    EXPECT_NE(rule.error().message.find(wrong), std::string::npos);
-  }
-}
-
-TEST(Words, EveryValueHasAWordThatReadsBack) {
-  for (int i = 0; i < 6; ++i) {
-    const auto state = static_cast<TrialState>(i);
-    EXPECT_EQ(trial_state_from_word(trial_state_word(state)), state);
-  }
-  for (int i = 0; i < 4; ++i) {
-    const auto cause = static_cast<StopCause>(i);
-    EXPECT_EQ(stop_cause_from_word(stop_cause_word(cause)), cause);
-    const auto mode = static_cast<StopMode>(i);
-    EXPECT_EQ(stop_mode_from_word(stop_mode_word(mode)), mode);
-  }
-  for (int i = 0; i < 5; ++i) {
-    const auto cause = static_cast<RequeueCause>(i);
-    EXPECT_EQ(requeue_cause_from_word(requeue_cause_word(cause)), cause);
-  }
-  EXPECT_FALSE(trial_state_from_word("done"));
-  EXPECT_EQ(record_word(Record{TrialProposed{}}), "trial_proposed");
 }
 
 }  // namespace
