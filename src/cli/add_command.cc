@@ -78,7 +78,7 @@ void add_add_command(CLI::App& app, Invocation& invocation) {
       ->required();
   command->add_option("--limit", options->limit, "The first N points");
   add_study_options(*command, invocation, false);
-  command->footer("Example:\n  seedbed add lr=3e-4 seed=range(5)");
+  command->footer("Example:\n  seedbed add lr=3e-4 seed=0..4");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options] { return add(invocation, *options); };
   });

@@ -37,7 +37,8 @@ struct Removal {
 
 /// Files of ours in a trial's folder: part of the record, they stay.
 bool belongs_to_record(const std::string& name) {
-  return name == "params.json" || name == "wandb-params.yaml" || name == "metrics.jsonl" ||
+  return name == "params.json" || name == "args.json" || name == "wandb-params.yaml" ||
+         name == "metrics.jsonl" ||
          (name.starts_with("attempt-") && (name.ends_with(".log") || name.ends_with(".exit")));
 }
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kExample =
     "Example:\n"
-    "  seedbed run lr=1e-3,1e-2 seed=range(5) -- python3 train.py\n"
+    "  seedbed run lr=1e-3,1e-2 seed=0..4 -- python3 train.py\n"
     "  seedbed status; seedbed compare; seedbed best\n"
     "Each command explains itself: seedbed COMMAND --help";
 

@@ -52,7 +52,7 @@ class RealAttemptSetup : public AttemptSetup {
 
     CommandContext words = command_context(trial, attempt, allocation, dir);
     if (spec_.command.uses_config_file()) {
-      auto filled = CommandTemplate::fill(context_.template_text, trial.point, words);
+      auto filled = fill(context_.template_text, trial.point, words);
       if (!filled) return propagate(filled);
       if (context_.write_files) {
         if (Status written = write_file(words.config, *filled); !written) {
@@ -79,7 +79,7 @@ class RealAttemptSetup : public AttemptSetup {
     order.environment = to_words(*variables);
     for (const CaptureSpec& capture : spec_.capture) {
       if (capture.file.empty()) continue;
-      auto file = CommandTemplate::fill(capture.file, trial.point, words);
+      auto file = fill(capture.file, trial.point, words);
       if (!file) return propagate(file);
       order.watched_files.push_back(file->starts_with('/') ? *file
                                                            : order.working_dir + "/" + *file);
@@ -102,6 +102,11 @@ class RealAttemptSetup : public AttemptSetup {
   void released(AttemptId attempt) override { ports_.give_back(attempt); }
 
  private:
+  [[nodiscard]] Result<std::string> fill(std::string_view text, const Point& point,
+                                         const CommandContext& words) const {
+    return CommandTemplate::fill(text, point, words, &spec_.space);
+  }
+
   Status make_trial_files(const TrialStatus& trial, const std::string& dir) const {
     if (!context_.write_files) return {};
     if (mkdir(dir.c_str(), 0777) != 0) {
@@ -115,6 +120,10 @@ class RealAttemptSetup : public AttemptSetup {
         !written) {
       return written;
     }
+    if (spec_.command.uses_arguments_file()) {
+      Status written = write_file(dir + "/args.json", CommandTemplate::arguments_json(trial.point));
+      if (!written) return written;
+    }
     return write_file(dir + "/params.json", params_json(trial.point));
   }
 
@@ -126,8 +135,13 @@ class RealAttemptSetup : public AttemptSetup {
     words.trial_dir = dir;
     words.study_dir = context_.study_dir;
     words.slot = std::to_string(allocation.slot);
-    words.params_file = dir + "/params.json";
+    words.params_file = dir + (spec_.command.uses_arguments_file() ? "/args.json" : "/params.json");
     words.python = python_;
+    words.environment = [this](const std::string& name) -> std::optional<std::string> {
+      auto found = context_.surroundings.find(name);
+      if (found == context_.surroundings.end()) return std::nullopt;
+      return found->second;
+    };
     words.port = std::to_string(ports_.lend(attempt));
     if (spec_.command.uses_config_file()) {
       words.config = dir + "/" + base_name(spec_.template_file);
@@ -151,7 +165,7 @@ class RealAttemptSetup : public AttemptSetup {
                                       const Allocation& allocation, AttemptId attempt) const {
     Variables variables = base_;
     for (const auto& [name, text] : spec_.env) {
-      auto value = CommandTemplate::fill(text, trial.point, words);
+      auto value = fill(text, trial.point, words);
       if (!value) return tl::unexpected(value.error().with_context("env: " + name));
       variables[name] = std::move(*value);
     }
@@ -162,7 +176,7 @@ class RealAttemptSetup : public AttemptSetup {
     variables["SEEDBED_ATTEMPT"] = words.attempt;
     variables["SEEDBED_TRIAL_DIR"] = words.trial_dir;
     variables["SEEDBED_SLOT"] = words.slot;
-    variables["SEEDBED_PARAMS"] = words.params_file;
+    variables["SEEDBED_PARAMS"] = words.trial_dir + "/params.json";
     variables["SEEDBED_METRICS"] = words.trial_dir + "/metrics.jsonl";
     variables["SEEDBED_STOP"] =
         words.trial_dir + "/attempt-" + std::to_string(attempt.attempt) + ".stop";

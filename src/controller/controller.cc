@@ -133,9 +133,12 @@ struct Controller::Performer {
   }
   void operator()(const StartAttempt& start) const { controller.start(start); }
   void operator()(const StopAttempt& stop) const {
+    if (controller.withdraw(stop.attempt)) return;
     controller.launcher_->stop(stop.attempt, stop.cause == StopCause::pruned);
   }
-  void operator()(const KillAttempt& kill) const { controller.launcher_->kill(kill.attempt); }
+  void operator()(const KillAttempt& kill) const {
+    if (!controller.withdraw(kill.attempt)) controller.launcher_->kill(kill.attempt);
+  }
   void operator()(const WakeAt& wake) const { controller.wake_at(wake.at); }
   void operator()(const EndRun& run) const { controller.end(run.exit_code, false); }
   void operator()(const LeaveNow& leave) const { controller.end(leave.exit_code, true); }
@@ -148,6 +151,8 @@ void Controller::start(const StartAttempt& action) {
   SEEDBED_CHECK(trial != nullptr);
   auto prepared = ports_.setup.prepare(*trial, action.attempt, action.allocation);
   if (!prepared) {
+    // A full disk is nobody's trial's fault: it waits. A value that cannot be passed is.
+    if (prepared.error().code == ErrorCode::machine) return postpone(action, prepared.error());
     submit(AttemptDidNotStart{action.attempt, prepared.error().message, true});
     return;
   }
@@ -155,6 +160,29 @@ void Controller::start(const StartAttempt& action) {
   details_[action.attempt] = std::move(prepared->details_json);
   follow(*trial, action.attempt);
   launcher_->start(prepared->order);
+}
+
+void Controller::postpone(const StartAttempt& action, const Error& why) {
+  if (postponed_.empty()) {
+    ports_.log.warning("start_postponed", {{"why", why.message}});
+    for (Reporter* reporter : ports_.reporters) {
+      reporter->trouble("trials cannot be started for now, trying again: " + why.message);
+    }
+    ports_.loop.call_after(kDiskFullPeriod, [this] { start_postponed(); });
+  }
+  postponed_[action.attempt] = action;
+}
+
+void Controller::start_postponed() {
+  if (ended_) return;
+  for (const auto& [attempt, action] : std::exchange(postponed_, {})) start(action);
+}
+
+bool Controller::withdraw(AttemptId attempt) {
+  if (postponed_.erase(attempt) == 0) return false;
+  ports_.setup.released(attempt);
+  submit(AttemptWasUnclaimed{attempt});
+  return true;
 }
 
 void Controller::follow(const TrialStatus& trial, AttemptId attempt) {

@@ -74,6 +74,9 @@ class Controller : public LaunchListener {
   [[nodiscard]] bool handle(Pending& pending);
   void perform(const Action& action);
   void start(const StartAttempt& action);
+  void postpone(const StartAttempt& action, const Error& why);
+  void start_postponed();
+  [[nodiscard]] bool withdraw(AttemptId attempt);
   void follow(const TrialStatus& trial, AttemptId attempt);
   void note(NoteAdded note);
   void poll_metrics();
@@ -87,7 +90,8 @@ class Controller : public LaunchListener {
   Engine& engine_;
   Launcher* launcher_ = nullptr;
   std::deque<Pending> inputs_;
-  std::map<AttemptId, std::string> details_;  ///< of attempts handed to the launcher
+  std::map<AttemptId, std::string> details_;     ///< of attempts handed to the launcher
+  std::map<AttemptId, StartAttempt> postponed_;  ///< planned, but the machine refuses for now
   bool work_scheduled_ = false;
   bool ended_ = false;
   bool unsynced_ = false;

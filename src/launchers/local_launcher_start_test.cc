@@ -159,12 +159,12 @@ TEST_F(LocalStart, CaseD14_ManyAttemptsKeepOneDescriptorPerSlot) {
 }
 
 TEST_F(LocalStart, CaseD11_NoZombieIsLeftByAThousandTrials) {
-  for (TrialNumber trial = 1; trial <= 1000; ++trial) {
-    launcher->start(order({1, static_cast<std::uint32_t>(trial)},
-                          {"/bin/sh", "-c", trial % 10 == 0 ? "true & true" : "true"},
-                          static_cast<SlotNumber>(trial % 2)));
+  for (std::uint32_t done = 0; done < 1000; done += 100) {
+    for (std::uint32_t i = done + 1; i <= done + 100; ++i) {
+      launcher->start(shell({1, i}, i % 10 == 0 ? "true & true" : "true", i % 2));
+    }
+    until([&] { return news->count("tree_gone") == done + 100; });
   }
-  until([&] { return news->count("tree_gone") == 1000; });
   const auto here = shims();
   ASSERT_EQ(here.size(), 2U);
   for (const std::int64_t shim : here) {

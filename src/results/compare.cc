@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <numeric>
 #include <set>
 #include <utility>
 
@@ -143,7 +142,11 @@ class Grouping {
     row.n = row.values.size();
     if (row.n > 0) {
       const auto n = static_cast<double>(row.n);
-      const double mean = std::accumulate(row.values.begin(), row.values.end(), 0.0) / n;
+      // Summed from the first value on, so that equal values have exactly that mean and no spread.
+      const double shift = std::isfinite(row.values.front()) ? row.values.front() : 0;
+      double sum = 0;
+      for (const double value : row.values) sum += value - shift;
+      const double mean = shift + sum / n;
       row.mean = mean;
       if (row.n > 1) {
         double squares = 0;
