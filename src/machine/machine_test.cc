@@ -89,7 +89,7 @@ TEST_F(MachineTest, CaseE2_TheSmallestQuotaOfTheHierarchyHolds) {
 }
 
 TEST_F(MachineTest, CaseE2_StrangeFilesAreNoLimit) {
-  for (std::string text :
+  for (const std::string& text :
        {std::string(""), std::string("\n"), std::string("max"), std::string("max 100000"),
         std::string("-1 100000"), std::string("0 100000"), std::string("100000 0"),
         std::string("100000 -5"), std::string("99999999999999999999999 1"), std::string("1e5 1e5"),

@@ -72,7 +72,7 @@ Point without(const Point& point, const std::string& name) {
 class Grouping {
  public:
   Grouping(const Snapshot& snapshot, const CompareOptions& options, Comparison& comparison)
-      : snapshot_(snapshot), comparison_(comparison) {
+      : comparison_(comparison) {
     for (const TrialRow& trial : snapshot.trials) {
       if (takes_part(trial, options)) add(trial);
     }
@@ -157,7 +157,6 @@ class Grouping {
     comparison_.rows.push_back(std::move(row));
   }
 
-  const Snapshot& snapshot_;
   Comparison& comparison_;
   std::vector<Group> groups_;
   std::map<std::string, std::size_t> index_;
@@ -229,7 +228,7 @@ Result<Comparison> compare(const Snapshot& snapshot, const CompareOptions& optio
   auto metric = metric_of(snapshot, options);
   if (!metric) return propagate(metric);
   Comparison comparison = start(snapshot, options, std::move(*metric));
-  Grouping(snapshot, options, comparison);
+  const Grouping grouped(snapshot, options, comparison);
   sort_rows(comparison);
   return comparison;
 }
