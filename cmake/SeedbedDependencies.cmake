@@ -15,6 +15,8 @@ find_package(yaml-cpp REQUIRED)
 find_package(SQLite3 REQUIRED)
 pkg_check_modules(hwloc REQUIRED IMPORTED_TARGET hwloc)
 pkg_check_modules(re2 REQUIRED IMPORTED_TARGET re2)
+# Its -pthread changes nothing but a macro, and with it the precompiled header would not fit.
+set_property(TARGET PkgConfig::re2 PROPERTY INTERFACE_COMPILE_OPTIONS "")
 if(SEEDBED_TESTS)
   find_package(GTest REQUIRED)
 endif()

@@ -176,7 +176,6 @@ TEST_P(StoreContract, AFullDiskAppliesNothingAndTheSameCommitWorksLater) {
   }
   world->set_full(false);
   commit_to(*store, next);
-  auto expected = before;
   const auto after = all_of(*store, "loss");
   EXPECT_EQ(after.size(), before.size() + next.size());
   world->kill(std::move(store));
