@@ -36,7 +36,8 @@ Estimate estimate_end(const EstimateBasis& basis) {
   // Trials of equal length on slots that come free within one length: each slot takes its turn,
   // and the rest of the division goes to those free first. This is the exact schedule.
   double left = busy.empty() ? 0 : busy.back();
-  const double rounds = static_cast<double>(*basis.waiting / slots);
+  const std::uint64_t full_rounds = *basis.waiting / slots;
+  const auto rounds = static_cast<double>(full_rounds);
   const std::uint64_t rest = *basis.waiting % slots;
   const std::uint64_t idle = slots > busy.size() ? slots - busy.size() : 0;
   // After a cut of the width the first to end give their slot to nobody.
