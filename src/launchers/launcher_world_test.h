@@ -115,8 +115,8 @@ class LauncherWorld : public ::testing::Test {
     order.working_dir = dir.path();
     order.trial_dir = trial_dir(attempt);
     // Twice what `until` waits, and more: what only the grace brings about makes a test fail.
-    order.grace = Milliseconds(100'000);
-    order.prune_grace = Milliseconds(100'000);
+    order.grace = Milliseconds(400'000);
+    order.prune_grace = Milliseconds(400'000);
     order.stop_file = order.trial_dir + "/stop";
     EXPECT_TRUE(make_directories(order.trial_dir));
     return order;
@@ -131,12 +131,18 @@ class LauncherWorld : public ::testing::Test {
   [[nodiscard]] std::string file(AttemptId attempt, const std::string& suffix) const {
     return trial_dir(attempt) + "/attempt-" + std::to_string(attempt.attempt) + suffix;
   }
+  /// The whole file; fails, and is empty, when it cannot be read.
+  [[nodiscard]] static std::string contents(const std::string& path) {
+    const auto text = read_file(path);
+    if (!text) ADD_FAILURE() << text.error().message;
+    return text ? *text : std::string();
+  }
   [[nodiscard]] std::string log_of(AttemptId attempt) const {
     const auto text = read_file(file(attempt, ".log"));
     return text ? *text : "(no log)";
   }
 
-  /// Runs the loop until the condition holds; fails after 40 s.
+  /// Runs the loop until the condition holds; fails after 90 s.
   bool until(const std::function<bool()>& holds) {
     bool done = holds();
     if (done) return true;
@@ -148,14 +154,14 @@ class LauncherWorld : public ::testing::Test {
       check();
       if (!done) poll = loop->call_after(Milliseconds(3), look);
     };
-    EventLoop::TimerId limit = loop->call_after(Milliseconds(40'000), [&] { loop->stop(); });
+    EventLoop::TimerId limit = loop->call_after(Milliseconds(90'000), [&] { loop->stop(); });
     news->on_news = check;
     poll = loop->call_after(Milliseconds(3), look);
     loop->run();
     news->on_news = nullptr;
     loop->cancel(poll);
     loop->cancel(limit);
-    EXPECT_TRUE(done) << "waited 40 s; news: " << ::testing::PrintToString(news->all);
+    EXPECT_TRUE(done) << "waited 90 s; news: " << ::testing::PrintToString(news->all);
     return done;
   }
   bool until_news(const std::string& text) {

@@ -35,7 +35,7 @@ class LocalAdopt : public LauncherWorld {
     until([&] { return path_exists(dir / "runs"); });
     return news->processes[kFirst];
   }
-  std::string runs() { return *read_file(dir / "runs"); }
+  std::string runs() { return contents(dir / "runs"); }
 };
 
 TEST_F(LocalAdopt, CaseD5_ARunningTrialIsFoundAgainAndItsResultRecorded) {
@@ -89,7 +89,10 @@ TEST_F(LocalAdopt, CaseD5_AControllerKilledBySignal9LosesNoTrial) {
     EXPECT_TRUE(news->has("ended " + std::to_string(trial) + ".1 exited 5"));
   }
   EXPECT_EQ(news->count("lost"), 0U);
-  until([&] { return read_file(dir / "runs")->size() == 16; });
+  until([&] {
+    const auto text = read_file(dir / "runs");
+    return text && text->size() == 16;
+  });
   EXPECT_EQ(runs(), "run\nrun\nrun\nrun\n") << "never two copies of one trial";
 }
 
@@ -365,7 +368,7 @@ TEST_F(LocalAdopt, WhenTheShimIsKilledItsMainProcessDiesAndTheTreeIsEnded) {
                         "done\" & wait"));
   until_log(kFirst, "up");
   const ProcessIdentity main = news->processes[kFirst];
-  const auto token = *read_file("/proc/" + std::to_string(main.pid) + "/environ");
+  const std::string token = contents("/proc/" + std::to_string(main.pid) + "/environ");
   const std::string assignment =
       token.substr(token.find("SEEDBED_TOKEN="), std::string::npos).c_str();
   EXPECT_GE(processes_with(assignment).size(), 2U);

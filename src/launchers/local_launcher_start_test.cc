@@ -38,7 +38,7 @@ TEST_F(LocalStart, APlainAttemptGivesItsNewsInOrderAndItsRecord) {
   until_news("tree_gone 1.1");
   EXPECT_THAT(news->all, ElementsAre("running 1.1", "ended 1.1 exited 3", "tree_gone 1.1"));
   EXPECT_EQ(log_of(kFirst), "out\nerr\n");
-  const auto record = decode_exit_record(*read_file(file(kFirst, ".exit")));
+  const auto record = decode_exit_record(contents(file(kFirst, ".exit")));
   ASSERT_TRUE(record);
   EXPECT_EQ(*record, news->records[kFirst]);
   EXPECT_EQ(record->process, news->processes[kFirst]);
@@ -169,7 +169,7 @@ TEST_F(LocalStart, CaseD11_NoZombieIsLeftByAThousandTrials) {
   ASSERT_EQ(here.size(), 2U);
   for (const std::int64_t shim : here) {
     const std::string path = "/proc/" + std::to_string(shim) + "/task/" + std::to_string(shim);
-    EXPECT_EQ(*read_file(path + "/children"), "");
+    EXPECT_EQ(contents(path + "/children"), "");
   }
   EXPECT_EQ(news->count("running"), 1000U);
 }
@@ -276,7 +276,7 @@ TEST_F(LocalStart, CaseD16_TextWithoutAFirstLineForTheSystem) {
 
 TEST_F(LocalStart, CaseD16_TheCauseIsInTheRecordAndInTheLogToo) {
   run(order(kFirst, {"./nosuch"}));
-  const auto record = decode_exit_record(*read_file(file(kFirst, ".exit")));
+  const auto record = decode_exit_record(contents(file(kFirst, ".exit")));
   ASSERT_TRUE(record);
   EXPECT_EQ(record->outcome.kind, OutcomeKind::start_failed);
   EXPECT_EQ(record->outcome.detail, news->details[kFirst]);
@@ -321,7 +321,7 @@ TEST_F(LocalStart, TheShimsNameTellsStudyAndSlot) {
   run(shell(kFirst, "true", 7));
   const auto here = shims();
   ASSERT_EQ(here.size(), 1U);
-  const std::string line = *read_file("/proc/" + std::to_string(here[0]) + "/cmdline");
+  const std::string line = contents("/proc/" + std::to_string(here[0]) + "/cmdline");
   EXPECT_EQ(line, std::string("seedbed-shim\0", 13) + study + std::string("\0slot\0007\0", 8));
 }
 
