@@ -367,6 +367,7 @@ TEST_F(LocalAdopt, WhenTheShimIsKilledItsMainProcessDiesAndTheTreeIsEnded) {
                         "setsid sh -c \"trap '' TERM; echo up; while :; do sleep 0.02; "
                         "done\" & wait"));
   until_log(kFirst, "up");
+  until_news("running 1.1");  // may come after the first output
   const ProcessIdentity main = news->processes[kFirst];
   const std::string token = contents("/proc/" + std::to_string(main.pid) + "/environ");
   const std::string assignment =
@@ -385,6 +386,7 @@ TEST_F(LocalAdopt, WhenTheShimIsKilledItsMainProcessDiesAndTheTreeIsEnded) {
 TEST_F(LocalAdopt, AShimKilledWhileNobodyLookedLeavesALostTrialAndNoProcess) {
   launcher->start(shell(kFirst, "setsid sh -c \"echo up; while :; do sleep 0.02; done\" & wait"));
   until_log(kFirst, "up");
+  until_news("running 1.1");  // may come after the first output
   const ProcessIdentity main = news->processes[kFirst];
   launcher.reset();
   ::kill(static_cast<pid_t>(shims()[0]), SIGKILL);

@@ -262,6 +262,7 @@ TEST_F(LocalEnd, ALogUnderItsLimitIsLeftAlone) {
 TEST_F(LocalEnd, LeaveLetsTheShimsEndTheirTreesByThemselves) {
   launcher->start(shell(kFirst, "trap '' TERM; echo ready; while :; do sleep 0.01; done"));
   until_log(kFirst, "ready");
+  until_news("running 1.1");  // may come after the first output
   launcher->leave();
   launcher.reset();
   until([&] { return shims().empty(); });
