@@ -74,6 +74,16 @@ Result<CompareOptions> read_compare(const CompareWords& words) {
   return options;
 }
 
+/// With the last values of the metric where mean-last:N wants them; the objective's name is only
+/// known after a first look.
+Result<Snapshot> snapshot_for(const StudyReader& reader, const CompareOptions& options) {
+  auto snapshot = reader.snapshot(needed_for(options, options.metric));
+  if (!snapshot || !options.metric.empty() || options.by.kind != Measure::Kind::mean_last) {
+    return snapshot;
+  }
+  return reader.snapshot(needed_for(options, snapshot->metric));
+}
+
 std::string goal_name(Goal goal) { return goal == Goal::maximize ? "maximize" : "minimize"; }
 
 std::string missing_text(const Configuration& row) {
@@ -116,12 +126,8 @@ Result<int> compare_command(const Invocation& invocation, const CompareWords& wo
   if (!options) return propagate(options);
   auto reader = open_reader(invocation);
   if (!reader) return propagate(reader);
-  auto snapshot = reader->snapshot(needed_for(*options, words.metric));
+  auto snapshot = snapshot_for(*reader, *options);
   if (!snapshot) return propagate(snapshot);
-  if (words.metric.empty() && options->by.kind == Measure::Kind::mean_last) {
-    snapshot = reader->snapshot(needed_for(*options, snapshot->metric));
-    if (!snapshot) return propagate(snapshot);
-  }
   auto comparison = compare(*snapshot, *options);
   if (!comparison) return propagate(comparison);
   print_table(comparison_table(*comparison), invocation.output);
@@ -193,12 +199,8 @@ Result<int> best_command(const Invocation& invocation, const CompareWords& words
   if (!options) return propagate(options);
   auto reader = open_reader(invocation);
   if (!reader) return propagate(reader);
-  auto snapshot = reader->snapshot(needed_for(*options, words.metric));
+  auto snapshot = snapshot_for(*reader, *options);
   if (!snapshot) return propagate(snapshot);
-  if (words.metric.empty() && options->by.kind == Measure::Kind::mean_last) {
-    snapshot = reader->snapshot(needed_for(*options, snapshot->metric));
-    if (!snapshot) return propagate(snapshot);
-  }
   auto found = words.single ? best_trial(*snapshot, *options) : best(*snapshot, *options);
   if (!found) return propagate(found);
   if (invocation.output != "text") {
