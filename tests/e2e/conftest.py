@@ -49,6 +49,7 @@ def wait_until(condition, timeout=30.0, what=""):
         if value:
             return value
         if time.monotonic() > end:
+            what = what() if callable(what) else what
             pytest.fail(f"not within {timeout:g} s: {what or condition}")
         time.sleep(pause)
         pause = min(pause * 1.5, 0.1)
@@ -367,7 +368,8 @@ class Box:
         return alive
 
     def wait_for_no_processes(self, timeout=30.0):
-        wait_until(lambda: not self.processes(), timeout, "every process of the box has ended")
+        wait_until(lambda: not self.processes(), timeout,
+                   lambda: f"every process of the box has ended: {self.processes()}")
 
     def close(self):
         for terminal in self.terminals:

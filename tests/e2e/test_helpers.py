@@ -24,9 +24,10 @@ def test_environment_is_the_boxes_own(box):
 def test_leftover_processes_are_seen_and_a_command_with_one_still_ends(box):
     done = box.exec(["/bin/sh", "-c", "setsid sleep 300 & echo started"], timeout=20)
     assert done.out == "started\n"
-    wait_until(lambda: any("sleep 300" in line for line in box.processes().values()))
-    for pid in box.processes():
-        box.exec(["/bin/kill", "-KILL", pid])
+    # Its environment cannot be read while it turns from shell to setsid to sleep.
+    found = wait_until(lambda: [pid for pid, line in box.processes().items()
+                                if line.startswith("sleep 300")])
+    box.exec(["/bin/kill", "-KILL", *found])
     box.wait_for_no_processes()
 
 

@@ -16,7 +16,7 @@ def test_ctrl_c_stops_and_says_what_a_second_one_does(box):
                         "-c", "trap '' TERM; while :; do sleep 0.1; done", "x", "{n}")
     wait_until(lambda: view.read() and box.count("running") == 2)
     view.type("\x03")
-    view.expect(r"Ctrl-C")
+    view.expect(r"Ctrl-C again")
     view.type("\x03")
     assert view.wait(20) == 130
     box.wait_for_no_processes()
