@@ -1,5 +1,7 @@
 #include "store/mend.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 #include <variant>
@@ -217,6 +219,24 @@ std::vector<Entry> Mender::take(const Entry& entry) {
     out.push_back(entry);
   } else {
     ++left_out_;
+  }
+  return out;
+}
+
+std::vector<Entry> Mender::finish(Timestamp at) {
+  std::vector<Entry> out;
+  for (auto& [number, trial] : trials_) {
+    // One that has not ended is adopted by the next run, which looks for what is left of it.
+    if (trial.state != TrialState::running || !trial.attempts.back().outcome) continue;
+    out.push_back({at, TrialRequeued{number, RequeueCause::lost, at}});
+    out.push_back(
+        {at,
+         NoteAdded{number, "recovered",
+                   fmt::format("attempt {} has ended ({}), but the record of what became of "
+                               "the trial was damaged: it waits to be run again",
+                               trial.attempts.size(), describe(*trial.attempts.back().outcome))}});
+    trial.state = TrialState::waiting;
+    put_back_.push_back(number);
   }
   return out;
 }

@@ -25,9 +25,17 @@ class Mender {
   /// The records to keep in place of this one, in order; empty: it is left out.
   [[nodiscard]] std::vector<Entry> take(const Entry& entry);
 
+  /// What must follow the last record. A trial whose attempt has ended, but of whose fate nothing
+  /// is left, would stay `running` for ever: nobody watches it, and nothing more comes from it. It
+  /// is put back, with a note, so that the next run decides it. An exit code 0 alone does not make
+  /// it completed: whether its metric had come is not known either.
+  [[nodiscard]] std::vector<Entry> finish(Timestamp at);
+
   [[nodiscard]] bool knows(TrialNumber trial) const { return trials_.contains(trial); }
   [[nodiscard]] std::uint64_t left_out() const { return left_out_; }
   [[nodiscard]] std::uint64_t added() const { return added_; }
+  /// Trials that `finish` has put back, in order.
+  [[nodiscard]] const std::vector<TrialNumber>& put_back() const { return put_back_; }
 
  private:
   struct Attempt {
@@ -62,6 +70,7 @@ class Mender {
   std::optional<StopMode> stopping_;
   std::uint64_t left_out_ = 0;
   std::uint64_t added_ = 0;
+  std::vector<TrialNumber> put_back_;
 };
 
 }  // namespace seedbed

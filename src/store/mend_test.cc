@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "engine/state.h"
 #include "store/testing.h"
 
@@ -67,8 +69,12 @@ void fold(const std::vector<Entry>& story, std::size_t first, std::size_t count)
       }
     }
   }
+  for (const Entry& entry : mender.finish({99'999})) state.apply(entry);
   ASSERT_TRUE(state.space());
   for (const auto& [number, trial] : state.trials()) {
+    if (trial.state == TrialState::running) {
+      EXPECT_NE(trial.attempts.back().phase, AttemptPhase::ended) << "nobody would ever decide";
+    }
     if (number == 5 || trial.state != TrialState::completed) continue;
     EXPECT_FALSE(trial.attempts.empty()) << "a result without an attempt";
   }
@@ -83,6 +89,45 @@ TEST(Mender, CaseI7_AnyHoleLeavesASequenceThatFolds) {
       if (::testing::Test::HasFatalFailure()) return;
     }
   }
+}
+
+TEST(Mender, ATrialWhoseFateIsMissingIsPutBackWithANote) {
+  Mender mender;
+  std::vector<Entry> kept;
+  for (const Entry& entry : whole_story()) {
+    const auto* finished = std::get_if<TrialFinished>(&entry.record);
+    if (finished != nullptr && (finished->trial == 2 || finished->trial == 4)) continue;
+    for (Entry& one : mender.take(entry)) kept.push_back(std::move(one));
+  }
+  for (Entry& one : mender.finish({99'999})) kept.push_back(std::move(one));
+  EXPECT_EQ(mender.put_back(), (std::vector<TrialNumber>{2, 4}));
+  EXPECT_EQ(mender.added(), 0U) << "no record proves what was put in";
+  StudyState state;
+  for (const Entry& entry : kept) state.apply(entry);
+  for (const TrialNumber number : {2U, 4U}) {
+    EXPECT_EQ(state.trial(number)->state, TrialState::waiting);
+    EXPECT_TRUE(state.trial(number)->attempts.back().outcome.succeeded())
+        << "how the attempt ended is known and stays";
+  }
+  EXPECT_EQ(state.trial(1)->state, TrialState::completed);
+  ASSERT_EQ(state.notes().size(), 2U);
+  EXPECT_EQ(std::get<NoteAdded>(state.notes()[1].record).trial, 4U);
+  EXPECT_NE(std::get<NoteAdded>(state.notes()[1].record).text.find("run again"), std::string::npos);
+}
+
+TEST(Mender, AnAttemptWhoseEndIsMissingIsLeftForTheNextRunToAdopt) {
+  Mender mender;
+  StudyState state;
+  for (const Entry& entry : whole_story()) {
+    const auto* ended = std::get_if<AttemptEnded>(&entry.record);
+    const auto* finished = std::get_if<TrialFinished>(&entry.record);
+    if (ended != nullptr && ended->attempt.trial == 4) continue;
+    if (finished != nullptr && finished->trial == 4) continue;
+    for (const Entry& one : mender.take(entry)) state.apply(one);
+  }
+  EXPECT_TRUE(mender.finish({99'999}).empty());
+  const std::vector<AttemptId> open = state.open_attempts();
+  EXPECT_EQ(std::count(open.begin(), open.end(), AttemptId{4, 1}), 1);
 }
 
 }  // namespace

@@ -163,6 +163,20 @@ void Salvage::copy_records() {
   if (!add) return keep(propagate(add));
   std::int64_t next = 1;
   std::int64_t last_seen = 0;
+  Timestamp last_at;
+  const auto put = [&](const std::vector<Entry>& entries) {
+    for (const Entry& entry : entries) {
+      const std::string_view kind = record_word(entry.record);
+      const std::string body = encode_record(entry.record);
+      keep(add->bind(1, next)
+               .bind(2, entry.at.ms)
+               .bind_text(3, kind)
+               .bind_text(4, body)
+               .bind(5, record_sum(next, entry.at, kind, body))
+               .run());
+      ++next;
+    }
+  };
   const TolerantReader reader(from, "records", "id, at_ms, kind, body, sum");
   reader.by_id([&](const sqlite::Statement& row) {
     const std::int64_t id = row.integer(0);
@@ -175,19 +189,11 @@ void Salvage::copy_records() {
     }
     unreadable += static_cast<std::uint64_t>(id - last_seen - 1);
     last_seen = id;
-    for (const Entry& entry : mender.take({at, std::move(*record)})) {
-      const std::string_view kind = record_word(entry.record);
-      const std::string body = encode_record(entry.record);
-      keep(add->bind(1, next)
-               .bind(2, entry.at.ms)
-               .bind_text(3, kind)
-               .bind_text(4, body)
-               .bind(5, record_sum(next, entry.at, kind, body))
-               .run());
-      ++next;
-    }
+    last_at = at;
+    put(mender.take({at, std::move(*record)}));
     ++kept;
   });
+  put(mender.finish(last_at));
 }
 
 void Salvage::copy_names() {
@@ -259,6 +265,20 @@ void Salvage::add_missing_summaries() {
   }
 }
 
+std::string describe_put_back(const std::vector<TrialNumber>& trials) {
+  constexpr std::size_t kNamed = 10;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(trials.size(), kNamed); ++i) {
+    names += fmt::format("{}{}", i == 0 ? "" : ", ", trials[i]);
+  }
+  if (trials.size() > kNamed) names += fmt::format(" and {} more", trials.size() - kNamed);
+  return trials.size() == 1
+             ? fmt::format("what became of trial {} could not be read: it waits to be run again",
+                           names)
+             : fmt::format("what became of trials {} could not be read: they wait to be run again",
+                           names);
+}
+
 Result<std::vector<std::string>> copy_all(const std::string& old_path, const std::string& new_path,
                                           const std::string& problem) {
   auto from = sqlite::Database::open(old_path, sqlite::OpenMode::write);
@@ -305,6 +325,7 @@ Result<std::vector<std::string>> copy_all(const std::string& old_path, const std
     notes.push_back(
         fmt::format("{} records that the others prove were added", work.mender.added()));
   }
+  if (!work.mender.put_back().empty()) notes.push_back(describe_put_back(work.mender.put_back()));
   return notes;
 }
 

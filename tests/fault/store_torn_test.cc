@@ -324,6 +324,32 @@ TEST(TornStore, CaseI7_ASalvageThatWasCutShortIsFinished) {
   EXPECT_FALSE(fs::exists(folder.path() + "/study.db.ready"));
 }
 
+TEST(TornStore, CaseI7_ATrialWhoseFateCannotBeReadWaitsAgain) {
+  const TempFolder folder;
+  write_clean(folder.path(), 5);
+  {
+    auto database = sqlite::Database::open(folder.path() + "/study.db", sqlite::OpenMode::write);
+    ASSERT_TRUE(database);
+    // A changed byte in the fate of trials 2 and 5, and in how trial 1's attempt has ended.
+    ASSERT_TRUE(database->execute(
+        "UPDATE records SET body=replace(body, 'completed', 'compLeted') "
+        "WHERE kind='trial_finished' AND body LIKE '%\"trial\":2%' OR "
+        "kind='trial_finished' AND body LIKE '%\"trial\":5%';"
+        "UPDATE records SET body=body||' ' WHERE kind='attempt_ended' AND body LIKE '%1.1%';"));
+  }
+  const Loaded loaded = open_and_load(folder.path());
+  ASSERT_GE(loaded.notes.size(), 3U);
+  EXPECT_THAT(loaded.notes[0], HasSubstr("3 records in between could not be read"));
+  EXPECT_THAT(loaded.notes, ::testing::Contains(HasSubstr("trials 2, 5 could not be read")));
+  EXPECT_EQ(check_saved(loaded), 3U) << "what cannot be read is not counted as completed";
+  auto database = sqlite::Database::open(folder.path() + "/study.db", sqlite::OpenMode::read);
+  EXPECT_EQ(*database->integer("SELECT count(*) FROM trials WHERE state='waiting'"), 2);
+  EXPECT_EQ(*database->integer("SELECT count(*) FROM trials WHERE state='running'"), 0);
+  EXPECT_EQ(*database->integer("SELECT count(*) FROM notes WHERE trial IN (2, 5)"), 2);
+  // The next start finds nothing to repair.
+  EXPECT_TRUE(open_and_load(folder.path()).notes.empty());
+}
+
 TEST(TornStore, TablesThatDisagreeAreMadeAgainFromTheRecords) {
   const TempFolder folder;
   write_clean(folder.path(), 5);
