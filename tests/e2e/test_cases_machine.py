@@ -1,7 +1,9 @@
 """Themes E and H8, H9: cores, threads, width, code that changes."""
 
+import contextlib
 import json
 import os
+import pathlib
 
 import pytest
 from conftest import wait_until
@@ -19,6 +21,108 @@ def test_case_E1_threads_follow_the_cores(box, show_py):
     assert env["OMP_NUM_THREADS"] == env["MKL_NUM_THREADS"] == env["OPENBLAS_NUM_THREADS"] == "1"
     box.ok("run", "n=1", "--name", "t", "--", PY, "show.py", env={"OMP_NUM_THREADS": "7"})
     assert json.loads(box.log(1, study="t"))["env"]["OMP_NUM_THREADS"] == "7"
+
+
+class Quota:
+    """A control group of the test's own, with a limit on the time of all cores together."""
+
+    def __init__(self, folder, second_version):
+        self.folder, self.second_version = folder, second_version
+
+    def set(self, cores, period=100_000):
+        quota = int(cores * period)
+        if self.second_version:
+            (self.folder / "cpu.max").write_text(f"{quota} {period}")
+        else:
+            (self.folder / "cpu.cfs_period_us").write_text(str(period))
+            (self.folder / "cpu.cfs_quota_us").write_text(str(quota))
+
+    def enter(self):
+        (self.folder / "cgroup.procs").write_text(str(os.getpid()))
+
+
+def make_quota():
+    """A Quota, or why there can be none."""
+    root = pathlib.Path("/sys/fs/cgroup")
+    places = [(root / name, False) for name in ("cpu", "cpu,cpuacct")] + [(root, True)]
+    reasons = []
+    for place, second_version in places:
+        if not (place / ("cgroup.controllers" if second_version else "cpu.cfs_quota_us")).exists():
+            continue
+        folder = place / f"seedbed-test-{os.getpid()}"
+        try:
+            folder.mkdir()
+        except OSError as error:
+            reasons.append(str(error))
+            continue
+        quota = Quota(folder, second_version)
+        try:
+            quota.set(1)
+            return quota, ""
+        except OSError as error:
+            reasons.append(str(error))
+            folder.rmdir()
+    return None, "; ".join(reasons) or "no control groups with CPU time are mounted"
+
+
+@pytest.fixture
+def quota(box):
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("needs a machine with more than one core")
+    made, why = make_quota()
+    if made is None:
+        pytest.skip(f"no control group can be made: {why}")
+    yield made
+    box.close()
+    box.wait_for_no_processes()
+    with contextlib.suppress(OSError):
+        made.folder.rmdir()
+
+
+@pytest.mark.parametrize("cores", [1, 1.5, 0.5])
+def test_case_E2_a_quota_counts_and_both_numbers_are_said(box, quota, show_py, cores):
+    seen = len(os.sched_getaffinity(0))
+    quota.set(cores)
+    done = box.run("run", "n=1..3", "--name", "s", "--", PY, "show.py", preexec=quota.enter)
+    assert done.code == 0, done.text
+    assert f"{seen} cores seen, 1 usable (quota)" in done.out, done.out
+    assert box.rows("SELECT DISTINCT slot FROM attempts") == [{"slot": 0}]
+    assert box.rows("SELECT slots FROM runs") == [{"slots": 1}]
+    assert shown(box)["env"]["OMP_NUM_THREADS"] == "1"
+    plan = box.run("plan", "n=1..3", "--name", "s", "--", PY, "show.py", preexec=quota.enter)
+    assert f"{seen} cores seen, 1 usable (quota); 1 at once" in plan.out, plan.text
+    assert f"{seen} cores seen, 1 usable (quota)" in box.ok("doctor", preexec=quota.enter).out
+
+
+def test_case_E2_the_smaller_of_quota_and_affinity_counts(box, quota):
+    core = min(os.sched_getaffinity(0))
+    quota.set(2)
+
+    def pinned():
+        quota.enter()
+        os.sched_setaffinity(0, {core})
+
+    done = box.run("run", "n=1..2", "--name", "s", "--", "true", preexec=pinned)
+    assert done.code == 0, done.text
+    assert f"only core {core}" in done.out
+    assert box.rows("SELECT slots FROM runs") == [{"slots": 1}]
+
+
+def test_case_E2_a_quota_above_the_cores_changes_nothing(box, quota):
+    seen = len(os.sched_getaffinity(0))
+    quota.set(seen + 0.5)
+    done = box.run("run", "n=1", "--name", "s", "--", "true", preexec=quota.enter)
+    assert done.code == 0 and "(quota)" not in done.out, done.text
+    assert box.rows("SELECT slots FROM runs") == [{"slots": seen}]
+
+
+def test_case_E2_more_slots_than_the_quota_share_it_with_one_warning(box, quota):
+    quota.set(1)
+    done = box.run("run", "n=1..4", "--slots", "2", "--name", "s", "--", "true",
+                   preexec=quota.enter)
+    assert done.code == 0, done.text
+    assert done.out.count("warning") == 1, done.out
+    assert box.rows("SELECT slots FROM runs") == [{"slots": 2}]
 
 
 def test_case_E4_pinned_by_accident_is_told(box):
