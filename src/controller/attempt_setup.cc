@@ -1,12 +1,9 @@
 #include "controller/attempt_setup.h"
 
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
@@ -18,20 +15,10 @@ namespace {
 
 std::string base_name(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-bool has_program(const Variables& variables, std::string_view name) {
-  const auto path = variables.find("PATH");
-  if (path == variables.end()) return false;
-  for (const std::string_view folder : split(path->second, ':')) {
-    if (access((std::string(folder) + "/" + std::string(name)).c_str(), X_OK) == 0) return true;
-  }
-  return false;
-}
-
-/// Where a program is: as given when it has a slash, else along PATH.
-std::string program_path(const std::string& program, const Variables& variables) {
-  const auto path = variables.find("PATH");
-  if (program.find('/') != std::string::npos || path == variables.end()) return program;
-  for (const std::string_view folder : split(path->second, ':')) {
+/// Where a program is: as given when it has a slash or is not found, else along PATH.
+std::string program_path(const std::string& program, const std::string& path) {
+  if (program.find('/') != std::string::npos) return program;
+  for (const std::string_view folder : split(path, ':')) {
     std::string candidate = std::string(folder) + "/" + program;
     if (access(candidate.c_str(), X_OK) == 0) return candidate;
   }
@@ -42,7 +29,7 @@ class RealAttemptSetup : public AttemptSetup {
  public:
   RealAttemptSetup(const StudySpec& spec, SetupContext context)
       : spec_(spec), context_(std::move(context)), base_(base_variables(context_.surroundings)) {
-    python_ = has_program(base_, "python") ? "python" : "python3";
+    python_ = program_path("python", search_path({})) != "python" ? "python" : "python3";
   }
 
   Result<Prepared> prepare(const TrialStatus& trial, AttemptId attempt,
@@ -74,9 +61,9 @@ class RealAttemptSetup : public AttemptSetup {
       order.working_dir = dir;
       anchor_paths(order.argv);
     }
-    auto variables = attempt_variables(trial, words, allocation, attempt);
-    if (!variables) return propagate(variables);
-    order.environment = to_words(*variables);
+    auto own = own_variables(trial, words, allocation, attempt);
+    if (!own) return propagate(own);
+    order.environment = to_words(base_, *own);
     for (const CaptureSpec& capture : spec_.capture) {
       if (capture.file.empty()) continue;
       auto file = fill(capture.file, trial.point, words);
@@ -84,14 +71,14 @@ class RealAttemptSetup : public AttemptSetup {
       order.watched_files.push_back(file->starts_with('/') ? *file
                                                            : order.working_dir + "/" + *file);
     }
-    order.watched_files.push_back(variables->at("SEEDBED_METRICS"));
+    order.watched_files.push_back(own->at("SEEDBED_METRICS"));
     order.time_limit = spec_.limits.time;
     order.silence_limit = spec_.limits.silence;
     order.log_limit = spec_.limits.log_bytes;
     order.grace = context_.grace;
     order.prune_grace = std::max(order.prune_grace, order.grace);
-    order.stop_file = variables->at("SEEDBED_STOP");
-    describe(prepared, *variables, words, attempt);
+    order.stop_file = own->at("SEEDBED_STOP");
+    describe(prepared, *own, words, attempt);
     return prepared;
   }
 
@@ -109,22 +96,31 @@ class RealAttemptSetup : public AttemptSetup {
 
   Status make_trial_files(const TrialStatus& trial, const std::string& dir) const {
     if (!context_.write_files) return {};
-    if (mkdir(dir.c_str(), 0777) != 0) {
-      if (errno == EEXIST) return {};  // an earlier attempt of this trial made it
-      if (errno != ENOENT || mkdir((context_.study_dir + "/trials").c_str(), 0777) != 0 ||
-          mkdir(dir.c_str(), 0777) != 0) {
-        return fail(ErrorCode::machine, dir + ": " + std::strerror(errno));
-      }
+    auto fresh = make_directory(dir);
+    if (!fresh) {  // the first of all trials
+      if (Status made = make_directories(context_.study_dir + "/trials"); !made) return made;
+      fresh = make_directory(dir);
     }
-    if (Status written = write_file(dir + "/wandb-params.yaml", wandb_params_yaml(trial.point));
-        !written) {
-      return written;
-    }
+    if (!fresh) return propagate(fresh);
+    std::vector<std::pair<std::string, std::string>> files;
+    files.emplace_back("/wandb-params.yaml", wandb_params_yaml(trial.point));
     if (spec_.command.uses_arguments_file()) {
-      Status written = write_file(dir + "/args.json", CommandTemplate::arguments_json(trial.point));
+      files.emplace_back("/args.json", CommandTemplate::arguments_json(trial.point));
+    }
+    files.emplace_back("/params.json", params_json(trial.point));
+    for (const auto& [name, content] : files) {
+      Status written =
+          *fresh ? write_new_file(dir + name, content) : keep_file(dir + name, content);
       if (!written) return written;
     }
-    return write_file(dir + "/params.json", params_json(trial.point));
+    return {};
+  }
+
+  /// In a folder that was there: an earlier attempt's file stays, one that is missing or was cut by
+  /// the death of an earlier controller is written anew.
+  static Status keep_file(const std::string& path, const std::string& content) {
+    const auto there = read_file(path, content.size());
+    return there && *there == content ? Status() : write_file(path, content);
   }
 
   CommandContext command_context(const TrialStatus& trial, AttemptId attempt,
@@ -161,42 +157,47 @@ class RealAttemptSetup : public AttemptSetup {
     }
   }
 
-  Result<Variables> attempt_variables(const TrialStatus& trial, const CommandContext& words,
-                                      const Allocation& allocation, AttemptId attempt) const {
-    Variables variables = base_;
+  /// What an attempt has besides, or instead of, the base variables.
+  Result<Variables> own_variables(const TrialStatus& trial, const CommandContext& words,
+                                  const Allocation& allocation, AttemptId attempt) const {
+    Variables own;
     for (const auto& [name, text] : spec_.env) {
       auto value = fill(text, trial.point, words);
       if (!value) return tl::unexpected(value.error().with_context("env: " + name));
-      variables[name] = std::move(*value);
+      own[name] = std::move(*value);
     }
-    add_thread_variables(variables, threads_for(allocation));
-    variables.emplace("MASTER_PORT", words.port);
-    variables["SEEDBED_STUDY_DIR"] = context_.study_dir;
-    variables["SEEDBED_TRIAL"] = words.trial;
-    variables["SEEDBED_ATTEMPT"] = words.attempt;
-    variables["SEEDBED_TRIAL_DIR"] = words.trial_dir;
-    variables["SEEDBED_SLOT"] = words.slot;
-    variables["SEEDBED_PARAMS"] = words.trial_dir + "/params.json";
-    variables["SEEDBED_METRICS"] = words.trial_dir + "/metrics.jsonl";
-    variables["SEEDBED_STOP"] =
-        words.trial_dir + "/attempt-" + std::to_string(attempt.attempt) + ".stop";
-    variables["WANDB_SWEEP_PARAM_PATH"] = words.trial_dir + "/wandb-params.yaml";
-    return variables;
+    add_default_variables(own, base_, threads_for(allocation), words.port);
+    own["SEEDBED_STUDY_DIR"] = context_.study_dir;
+    own["SEEDBED_TRIAL"] = words.trial;
+    own["SEEDBED_ATTEMPT"] = words.attempt;
+    own["SEEDBED_TRIAL_DIR"] = words.trial_dir;
+    own["SEEDBED_SLOT"] = words.slot;
+    own["SEEDBED_PARAMS"] = words.trial_dir + "/params.json";
+    own["SEEDBED_METRICS"] = words.trial_dir + "/metrics.jsonl";
+    own["SEEDBED_STOP"] = words.trial_dir + "/attempt-" + std::to_string(attempt.attempt) + ".stop";
+    own["WANDB_SWEEP_PARAM_PATH"] = words.trial_dir + "/wandb-params.yaml";
+    return own;
   }
 
-  void describe(Prepared& prepared, const Variables& variables, const CommandContext& words,
+  [[nodiscard]] const std::string& search_path(const Variables& own) const {
+    static const std::string none;
+    const auto changed = own.find("PATH");
+    if (changed != own.end()) return changed->second;
+    const auto path = base_.find("PATH");
+    return path == base_.end() ? none : path->second;
+  }
+
+  void describe(Prepared& prepared, const Variables& own, const CommandContext& words,
                 AttemptId attempt) {
     using Json = nlohmann::ordered_json;
     Json details;
     details["argv"] = prepared.order.argv;
-    details["program"] = program_path(prepared.order.argv[0], variables);
+    details["program"] = program_path(prepared.order.argv[0], search_path(own));
     details["cwd"] = prepared.order.working_dir;
-    Json changed = Json::object();
-    for (const std::string& name : changed_names(context_.surroundings, variables)) {
-      auto value = variables.find(name);
-      changed[name] = value == variables.end() ? Json(nullptr) : Json(value->second);
+    details["env"] = Json::object();
+    for (const auto& [name, value] : changes(context_.surroundings, base_, own)) {
+      details["env"][name] = value ? Json(*value) : Json(nullptr);
     }
-    details["env"] = std::move(changed);
     details["port"] = words.port;
     if (!context_.code.git_commit.empty()) {
       details["git_commit"] = context_.code.git_commit;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <memory>
 #include <utility>
 
@@ -16,6 +17,10 @@ constexpr Milliseconds kSyncPeriod{1000};
 constexpr Milliseconds kTickPeriod{200};
 constexpr Milliseconds kDiskFullPeriod{1000};
 constexpr std::size_t kInputsPerTurn = 256;  // then the loop looks at signals and sockets again
+
+bool ends_run(const Action& action) {
+  return std::holds_alternative<EndRun>(action) || std::holds_alternative<LeaveNow>(action);
+}
 
 }  // namespace
 
@@ -40,7 +45,7 @@ void Controller::begin(RunBegan began) {
       one.boot_id = attempt.started->boot_id;
       one.host = attempt.started->host;
     }
-    if (!one.ended) follow(trial, id);
+    if (!one.ended) follow_adopted(trial, id);
     open.push_back(std::move(one));
   }
   submit(std::move(began));
@@ -69,58 +74,72 @@ void Controller::schedule_work() {
 }
 
 void Controller::work() {
-  for (std::size_t i = 0; i < kInputsPerTurn && !inputs_.empty() && !ended_; ++i) {
-    Pending pending = std::move(inputs_.front());
-    inputs_.pop_front();
-    if (!handle(pending)) {
-      // Nothing was written or applied: the same input waits at the front for room on the disk.
-      if (!ended_) {
-        inputs_.push_front(std::move(pending));
-        work_scheduled_ = true;
-        ports_.loop.call_after(kDiskFullPeriod, [this] {
-          work_scheduled_ = false;
-          work();
-        });
-      }
-      return;
-    }
-    if (pending.done) pending.done();
+  if (turn_.empty()) decide_waiting();
+  if (!commit_turn()) {
+    if (ended_) return;
+    // Nothing was written and nothing done: the turn waits for room on the disk, and with it
+    // every further input.
+    work_scheduled_ = true;
+    ports_.loop.call_after(kDiskFullPeriod, [this] {
+      work_scheduled_ = false;
+      work();
+    });
+    return;
   }
+  carry_out(std::exchange(turn_, {}));
   if (!inputs_.empty()) schedule_work();
 }
 
-bool Controller::handle(Pending& pending) {
-  const Timestamp now = ports_.clock.wall();
-  Decision decision = engine_.decide(now, pending.input);
-  if (!decision.records.empty()) {
-    std::vector<Entry> entries;
-    entries.reserve(decision.records.size());
-    for (Record& record : decision.records) entries.push_back({now, std::move(record)});
-    if (Status committed = ports_.store.commit(entries); !committed) {
-      if (committed.error().code != ErrorCode::machine) {
-        fail_run(committed.error());
-        return false;
-      }
-      if (!disk_full_told_) {
-        disk_full_told_ = true;
-        ports_.log.warning("commit_failed", {{"why", committed.error().message}});
-        for (Reporter* reporter : ports_.reporters) {
-          reporter->trouble("records cannot be written, nothing new starts until they can: " +
-                            committed.error().message);
-        }
-      }
+void Controller::decide_waiting() {
+  for (std::size_t i = 0; i < kInputsPerTurn && !inputs_.empty(); ++i) {
+    Pending pending = std::move(inputs_.front());
+    inputs_.pop_front();
+    const Timestamp now = ports_.clock.wall();
+    Decision decision = engine_.decide(now, pending.input);
+    for (Record& record : decision.records) {
+      turn_.entries.push_back({now, std::move(record)});
+      engine_.apply(turn_.entries.back());
+    }
+    const bool last = std::any_of(decision.actions.begin(), decision.actions.end(), ends_run);
+    std::move(decision.actions.begin(), decision.actions.end(), std::back_inserter(turn_.actions));
+    if (pending.done) turn_.done.push_back(std::move(pending.done));
+    if (last) break;
+  }
+}
+
+bool Controller::commit_turn() {
+  if (turn_.entries.empty()) return true;
+  if (Status committed = ports_.store.commit(turn_.entries); !committed) {
+    if (committed.error().code != ErrorCode::machine) {
+      fail_run(committed.error());
       return false;
     }
-    disk_full_told_ = false;
-    unsynced_ = true;
-    for (const Entry& entry : entries) engine_.apply(entry);
-    for (Reporter* reporter : ports_.reporters) reporter->committed(entries, engine_.state());
+    if (!disk_full_told_) {
+      disk_full_told_ = true;
+      ports_.log.warning("commit_failed", {{"why", committed.error().message}});
+      for (Reporter* reporter : ports_.reporters) {
+        reporter->trouble("records cannot be written, nothing new starts until they can: " +
+                          committed.error().message);
+      }
+    }
+    return false;
   }
-  for (const Action& action : decision.actions) {
-    if (ended_) break;
-    perform(action);
-  }
+  disk_full_told_ = false;
+  unsynced_ = true;
   return true;
+}
+
+void Controller::carry_out(const Turn& turn) {
+  // A free slot does not wait for our telling; the end of the run does.
+  const auto end = std::find_if(turn.actions.begin(), turn.actions.end(), ends_run);
+  for (auto next = turn.actions.begin(); next != end && !ended_; ++next) perform(*next);
+  if (!turn.entries.empty()) {
+    for (Reporter* reporter : ports_.reporters) {
+      reporter->committed(turn.entries, engine_.state());
+    }
+  }
+  for (auto next = end; next != turn.actions.end() && !ended_; ++next) perform(*next);
+  for (const auto& done : turn.done) done();
 }
 
 struct Controller::Performer {
@@ -158,7 +177,9 @@ void Controller::start(const StartAttempt& action) {
   }
   for (NoteAdded& found : prepared->notes) note(std::move(found));
   details_[action.attempt] = std::move(prepared->details_json);
-  follow(*trial, action.attempt);
+  const auto before = positions_before(action.attempt);
+  if (!before) return fail_run(before.error());
+  ports_.metrics.follow(*trial, action.attempt, {}, *before);
   launcher_->start(prepared->order);
 }
 
@@ -185,13 +206,17 @@ bool Controller::withdraw(AttemptId attempt) {
   return true;
 }
 
-void Controller::follow(const TrialStatus& trial, AttemptId attempt) {
-  auto own = ports_.store.positions(attempt);
+void Controller::follow_adopted(const TrialStatus& trial, AttemptId attempt) {
+  const auto own = ports_.store.positions(attempt);
   if (!own) return fail_run(own.error());
-  Result<std::vector<SourcePosition>> before;
-  if (attempt.attempt > 1) before = ports_.store.positions({attempt.trial, attempt.attempt - 1});
+  const auto before = positions_before(attempt);
   if (!before) return fail_run(before.error());
   ports_.metrics.follow(trial, attempt, *own, *before);
+}
+
+Result<std::vector<SourcePosition>> Controller::positions_before(AttemptId attempt) const {
+  if (attempt.attempt == 1) return std::vector<SourcePosition>();
+  return ports_.store.positions({attempt.trial, attempt.attempt - 1});
 }
 
 void Controller::note(NoteAdded note) { submit(NoteCame{std::move(note)}); }
@@ -246,6 +271,10 @@ void Controller::attempt_unclaimed(AttemptId attempt) {
   static_cast<void>(ports_.metrics.finish(attempt, ports_.clock.wall()));
   ports_.setup.released(attempt);
   submit(AttemptWasUnclaimed{attempt});
+}
+
+void Controller::attempt_note(AttemptId attempt, const std::string& text) {
+  note({attempt.trial, "attempt", text});
 }
 
 void Controller::poll_metrics() {

@@ -18,9 +18,9 @@
 
 namespace seedbed {
 
-/// The one loop that runs a study: turns the world into inputs, commits the engine's records, and
-/// only then applies them and performs the actions. One thread; everything here is called on the
-/// loop.
+/// The one loop that runs a study: turns the world into inputs, lets the engine decide all that
+/// wait, commits its records in one transaction, and only then performs the actions. One thread;
+/// everything here is called on the loop.
 class Controller : public LaunchListener {
  public:
   struct Ports {
@@ -61,23 +61,36 @@ class Controller : public LaunchListener {
   void attempt_tree_gone(AttemptId attempt) override;
   void attempt_lost(AttemptId attempt, const std::string& detail) override;
   void attempt_unclaimed(AttemptId attempt) override;
+  void attempt_note(AttemptId attempt, const std::string& text) override;
 
  private:
   struct Pending {
     Input input;
     std::function<void()> done;
   };
+
+  /// What the inputs of one turn came to. Its records are applied already, so that the next input
+  /// is decided on them; its actions wait until they are committed.
+  struct Turn {
+    std::vector<Entry> entries;
+    std::vector<Action> actions;
+    std::vector<std::function<void()>> done;
+    [[nodiscard]] bool empty() const { return entries.empty() && actions.empty() && done.empty(); }
+  };
   struct Performer;
 
   void schedule_work();
   void work();
-  [[nodiscard]] bool handle(Pending& pending);
+  void decide_waiting();
+  [[nodiscard]] bool commit_turn();
+  void carry_out(const Turn& turn);
   void perform(const Action& action);
   void start(const StartAttempt& action);
   void postpone(const StartAttempt& action, const Error& why);
   void start_postponed();
   [[nodiscard]] bool withdraw(AttemptId attempt);
-  void follow(const TrialStatus& trial, AttemptId attempt);
+  void follow_adopted(const TrialStatus& trial, AttemptId attempt);
+  [[nodiscard]] Result<std::vector<SourcePosition>> positions_before(AttemptId attempt) const;
   void note(NoteAdded note);
   void poll_metrics();
   void sync_soon();
@@ -90,6 +103,7 @@ class Controller : public LaunchListener {
   Engine& engine_;
   Launcher* launcher_ = nullptr;
   std::deque<Pending> inputs_;
+  Turn turn_;  ///< not committed yet; outlives a call only while the disk is full
   std::map<AttemptId, std::string> details_;     ///< of attempts handed to the launcher
   std::map<AttemptId, StartAttempt> postponed_;  ///< planned, but the machine refuses for now
   bool work_scheduled_ = false;

@@ -53,34 +53,45 @@ Variables base_variables(const Variables& surroundings) {
   return variables;
 }
 
-void add_thread_variables(Variables& variables, int threads) {
-  variables.emplace("PYTHONUNBUFFERED", "1");
-  for (const std::string_view name : kThreadVariables) {
-    variables.emplace(name, std::to_string(threads));
-  }
+void add_default_variables(Variables& own, const Variables& base, int threads,
+                           const std::string& port) {
+  const auto add = [&](std::string_view name, const std::string& value) {
+    if (!base.contains(name)) own.emplace(name, value);
+  };
+  add("PYTHONUNBUFFERED", "1");
+  add("MASTER_PORT", port);
+  for (const std::string_view name : kThreadVariables) add(name, std::to_string(threads));
 }
 
 int threads_for(const Allocation& allocation) {
   return std::max(1, static_cast<int>(std::floor(allocation.cpus + 1e-9)));
 }
 
-std::vector<std::string> changed_names(const Variables& before, const Variables& after) {
-  std::vector<std::string> names;
-  for (const auto& [name, value] : after) {
-    auto old = before.find(name);
-    if (old == before.end() || old->second != value) names.push_back(name);
+std::map<std::string, std::optional<std::string>> changes(const Variables& surroundings,
+                                                          const Variables& base,
+                                                          const Variables& own) {
+  std::map<std::string, std::optional<std::string>> changed;
+  for (const auto& [name, value] : surroundings) {
+    if (!base.contains(name)) changed.emplace(name, std::nullopt);
   }
-  for (const auto& [name, value] : before) {
-    if (!after.contains(name)) names.push_back(name);
+  for (const auto& [name, value] : own) {
+    const auto old = surroundings.find(name);
+    if (old == surroundings.end() || old->second != value) {
+      changed[name] = value;
+    } else {
+      changed.erase(name);  // taken out and put back
+    }
   }
-  std::sort(names.begin(), names.end());
-  return names;
+  return changed;
 }
 
-std::vector<std::string> to_words(const Variables& variables) {
+std::vector<std::string> to_words(const Variables& base, const Variables& own) {
   std::vector<std::string> words;
-  words.reserve(variables.size());
-  for (const auto& [name, value] : variables) words.push_back(name + "=" + value);
+  words.reserve(base.size() + own.size());
+  for (const auto& [name, value] : base) {
+    if (!own.contains(name)) words.push_back(name + "=" + value);
+  }
+  for (const auto& [name, value] : own) words.push_back(name + "=" + value);
   return words;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,18 +21,21 @@ using Variables = std::map<std::string, std::string, std::less<>>;
 /// Slurm step (only when we are inside one) and without SEEDBED_* of an outer study.
 [[nodiscard]] Variables base_variables(const Variables& surroundings);
 
-/// Adds PYTHONUNBUFFERED and the thread variables of the usual numeric libraries, `threads` each,
-/// where the user has set none.
-void add_thread_variables(Variables& variables, int threads);
+/// What an attempt is given where the user has set nothing: PYTHONUNBUFFERED, the thread variables
+/// of the usual numeric libraries, `threads` each, and MASTER_PORT. `base` and `own` are the
+/// user's.
+void add_default_variables(Variables& own, const Variables& base, int threads,
+                           const std::string& port);
 
 /// Threads for an allocation: its whole cores, at least one.
 [[nodiscard]] int threads_for(const Allocation& allocation);
 
-/// The names whose values differ between two environments, added and removed ones included.
-[[nodiscard]] std::vector<std::string> changed_names(const Variables& before,
-                                                     const Variables& after);
+/// How `base` with `own` over it differs from the surroundings: the new value, nothing for a
+/// variable that is gone. `base` is a part of the surroundings.
+[[nodiscard]] std::map<std::string, std::optional<std::string>> changes(
+    const Variables& surroundings, const Variables& base, const Variables& own);
 
-/// `NAME=value` words for exec.
-[[nodiscard]] std::vector<std::string> to_words(const Variables& variables);
+/// `NAME=value` words for exec, of `base` with `own` over it.
+[[nodiscard]] std::vector<std::string> to_words(const Variables& base, const Variables& own);
 
 }  // namespace seedbed

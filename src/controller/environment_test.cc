@@ -25,13 +25,15 @@ TEST(Environment, InsideARankTheVariablesOfTheRankAreRemoved) {
                              {"SLURM_TASKS_PER_NODE", "2"}}));
 }
 
-TEST(Environment, CaseE1_ThreadVariablesFollowTheCoresButNeverOverrideTheUser) {
-  Variables variables = {{"OMP_NUM_THREADS", "5"}, {"PYTHONUNBUFFERED", ""}};
-  add_thread_variables(variables, 2);
-  EXPECT_EQ(variables["OMP_NUM_THREADS"], "5");
-  EXPECT_EQ(variables["PYTHONUNBUFFERED"], "");
-  EXPECT_EQ(variables["OPENBLAS_NUM_THREADS"], "2");
-  EXPECT_EQ(variables["NUMBA_NUM_THREADS"], "2");
+TEST(Environment, CaseE1_DefaultsFollowTheCoresButNeverOverrideTheUser) {
+  const Variables base = {{"OMP_NUM_THREADS", "5"}, {"PYTHONUNBUFFERED", ""}};
+  Variables own = {{"MASTER_PORT", "7"}};
+  add_default_variables(own, base, 2, "9");
+  EXPECT_FALSE(own.contains("OMP_NUM_THREADS"));
+  EXPECT_FALSE(own.contains("PYTHONUNBUFFERED"));
+  EXPECT_EQ(own["MASTER_PORT"], "7");
+  EXPECT_EQ(own["OPENBLAS_NUM_THREADS"], "2");
+  EXPECT_EQ(own["NUMBA_NUM_THREADS"], "2");
 }
 
 TEST(Environment, CaseE1_FractionsOfACoreGetOneThread) {
@@ -44,10 +46,18 @@ TEST(Environment, CaseE1_FractionsOfACoreGetOneThread) {
   EXPECT_EQ(threads_for(allocation), 2);
 }
 
-TEST(Environment, ChangedNamesListsAddedChangedAndRemoved) {
-  EXPECT_EQ(
-      changed_names({{"A", "1"}, {"B", "1"}, {"C", "1"}}, {{"A", "1"}, {"B", "2"}, {"D", ""}}),
-      (std::vector<std::string>{"B", "C", "D"}));
+TEST(Environment, ChangesAreWhatIsAddedChangedAndRemoved) {
+  const Variables surroundings = {{"A", "1"}, {"B", "1"}, {"C", "1"}, {"E", "1"}};
+  const Variables base = {{"A", "1"}, {"B", "1"}};
+  const Variables own = {{"A", "1"}, {"B", "2"}, {"D", ""}, {"E", "1"}};
+  const std::map<std::string, std::optional<std::string>> expected = {
+      {"B", "2"}, {"C", std::nullopt}, {"D", ""}};
+  EXPECT_EQ(changes(surroundings, base, own), expected);
+}
+
+TEST(Environment, OwnVariablesGoOverTheBase) {
+  EXPECT_EQ(to_words({{"A", "1"}, {"B", "1"}}, {{"B", "2"}, {"C", ""}}),
+            (std::vector<std::string>{"A=1", "B=2", "C="}));
 }
 
 TEST(Environment, ReadsWordsWithOddNames) {

@@ -99,15 +99,18 @@ FileFollower::Step FileFollower::step(std::vector<ParsedPoint>& points, std::siz
 /// Feeds what lies between the offset and `size`; false on a read error.
 bool FileFollower::read_new(int fd, std::uint64_t size, std::size_t limit,
                             std::vector<ParsedPoint>& points) {
-  buffer_.resize(kReadBytes);
+  if (offset_ >= size) return true;
+  // As large as what is there: a trial that prints little must not cost pages.
+  std::string buffer(
+      static_cast<std::size_t>(std::min<std::uint64_t>({kReadBytes, size - offset_, limit})), '\0');
   for (std::size_t used = 0; offset_ < size && used < limit;) {
     const std::size_t wanted = static_cast<std::size_t>(
-        std::min<std::uint64_t>({kReadBytes, size - offset_, limit - used}));
+        std::min<std::uint64_t>({buffer.size(), size - offset_, limit - used}));
     int error = 0;
-    const std::size_t got = read_at(fd, buffer_.data(), wanted, offset_, error);
+    const std::size_t got = read_at(fd, buffer.data(), wanted, offset_, error);
     if (error != 0) notes_.add(fmt::format("cannot be read: {}", std::strerror(error)));
     if (got == 0) return false;
-    const std::string_view bytes(buffer_.data(), got);
+    const std::string_view bytes(buffer.data(), got);
     offset_ += got;
     used += got;
     remember_tail(bytes);

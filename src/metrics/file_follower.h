@@ -67,7 +67,6 @@ class FileFollower {
   std::uint64_t tail_length_ = 0, tail_hash_ = 0;
   Seen seen_;
   bool caught_up_ = false;
-  std::string buffer_;
   Notes notes_;
 };
 

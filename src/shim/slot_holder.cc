@@ -21,7 +21,7 @@ namespace seedbed::shim {
 namespace {
 
 constexpr std::int64_t kLingerMs = 10'000;  // idle without a controller before it leaves
-constexpr std::int64_t kNewsDelayMs = 4;    // a trial shorter than this is one message, one commit
+constexpr std::int64_t kNewsDelayMs = 12;   // a trial shorter than this is one message, one commit
 
 volatile sig_atomic_t child_signal = 0;
 volatile sig_atomic_t end_signal = 0;

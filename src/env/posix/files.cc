@@ -77,6 +77,14 @@ Status write_file(const std::string& path, std::string_view content) {
   return written;
 }
 
+Status write_new_file(const std::string& path, std::string_view content) {
+  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644));
+  if (!file) return tl::unexpected(file_error(path, errno));
+  Status written = write_all(file.get(), content, path);
+  if (!written) ::unlink(path.c_str());
+  return written;
+}
+
 Result<bool> make_directory(const std::string& path, unsigned mode) {
   if (::mkdir(path.c_str(), mode) == 0) return true;
   if (errno == EEXIST) return false;

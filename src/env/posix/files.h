@@ -49,6 +49,10 @@ class Descriptor {
 /// between the two (written beside it, then renamed). Not synced. Mode 0644 before the umask.
 [[nodiscard]] Status write_file(const std::string& path, std::string_view content);
 
+/// Writes a file that must not be there yet, in place: for one that nobody looks at before this
+/// returns. Removed again on an error; the death of the process may leave a part of it.
+[[nodiscard]] Status write_new_file(const std::string& path, std::string_view content);
+
 /// Makes a folder that must not exist yet: true if it was made, false if the name was taken. So the
 /// creation is the lock. The parent must exist.
 [[nodiscard]] Result<bool> make_directory(const std::string& path, unsigned mode = 0777);
