@@ -105,3 +105,40 @@ def test_case_B8_the_plan_shows_what_will_run_and_writes_nothing(box, show_py):
                   "json", "--", PY, "show.py").json
     assert plan["first_trials"][0]["argv"] == [PY, "show.py", "--lr=1e-3", "--bs=8", "--seed=0"]
     assert plan["count"]["trials"] == 12
+
+
+def starts(box, study):
+    return [row["trial"] for row in box.rows(
+        "SELECT trial FROM attempts WHERE started_ms IS NOT NULL ORDER BY started_ms, trial",
+        study=study)]
+
+
+def test_longest_first_starts_what_was_seen_to_last_longest(box):
+    box.write("sweep.yaml", """
+command: [sh, -c, 'sleep $1', x, "{d}", "{seed}"]
+parameters: {d: [0.02, 0.1, 0.2], seed: [0]}
+order: longest-first
+slots: 1
+""")
+    assert box.run("run", "sweep.yaml", "--name", "s").code == 0
+    assert starts(box, "s") == [1, 2, 3]  # nothing is known yet: as written
+    assert box.run("run", "sweep.yaml", "seed=0,1,2", "--name", "s").code == 0
+    durations = [dict(p)["d"] for p in points(box, "s")]
+    second = [durations[trial - 1] for trial in starts(box, "s")[3:]]
+    assert second == ["0.2", "0.2", "0.1", "0.1", "0.02", "0.02"]
+
+
+def test_longest_first_learns_while_it_runs(box):
+    # The first values of d are met in the order they are written; then the slow one goes first.
+    box.write("sweep.yaml", """
+command: [sh, -c, 'sleep $1', x, "{d}", "{seed}"]
+parameters: {seed: [0, 1, 2, 3], d: [0.02, 0.2]}
+order: longest-first
+slots: 1
+""")
+    assert box.run("run", "sweep.yaml", "--name", "s").code == 0
+    durations = [dict(p)["d"] for p in points(box, "s")]
+    order = [durations[trial - 1] for trial in starts(box, "s")]
+    assert order[:2] == ["0.02", "0.2"]
+    # It may have to see a few before it can tell; the last ones are the short ones.
+    assert order[-2:] == ["0.02", "0.02"], order
