@@ -1,9 +1,12 @@
 """Theme J of the case list: files, folders, environment, ports."""
 
+import hashlib
 import json
 import os
 import socket
+import subprocess
 
+import pytest
 from conftest import wait_until
 
 PY = "/usr/bin/python3"
@@ -107,6 +110,78 @@ def test_case_J11_a_read_only_folder_is_refused_before_anything_starts(box):
     done = box.run("run", "n=1", "--dir", f"{readonly}/studies", "--name", "s", "--", "true")
     assert done.code == 5, done.text
     assert str(readonly) in done.err
+
+
+@pytest.fixture
+def read_only(box):
+    """A function that shows a folder at another place, where nobody can write, root neither."""
+    places = []
+
+    def make(folder):
+        place = box.home / f"read-only-{len(places)}"
+        place.mkdir()
+        for words in (["--bind", str(folder), str(place)], ["-o", "remount,ro,bind", str(place)]):
+            done = subprocess.run(["mount", *words], capture_output=True, text=True)
+            if done.returncode != 0:
+                pytest.skip(f"no permission to mount a folder read-only here: {done.stderr[:200]}")
+            if place not in places:
+                places.append(place)
+        return place
+
+    yield make
+    box.close()
+    for place in places:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def contents(folder):
+    return {str(path.relative_to(folder)): (path.stat().st_mtime_ns, hashlib.sha256(
+        path.read_bytes() if path.is_file() else b"").hexdigest()) for path in folder.rglob("*")}
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="a mount needs root")
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_read_only_study_can_be_looked_at_in_every_way(box, read_only, killed):
+    # Also one whose controller was killed, so that its record is half in a write-ahead log.
+    words = ("run", "n=1..3", "seed=0,1", "--slots", "1", "--name", "s", "--metric", "loss",
+             "--goal", "minimize", "--", "sh", "-c",
+             'echo loss=$1; [ "$1$2" != 20 ] || [ -e go ] || exec sleep 600', "x", "{n}", "{seed}")
+    if killed:
+        run = box.start(*words)
+        box.wait_for("completed", 2)
+        wait_until(lambda: box.count("running") == 1)
+        run.kill()
+        for pid in box.processes():
+            os.kill(pid, 9)
+        box.wait_for_no_processes()
+        assert (box.study_dir() / "study.db-wal").exists()
+    else:
+        box.write("go", "")
+        box.ok(*words)
+    place = read_only(box.study_dir())
+    before = contents(box.study_dir())
+    at = ("--study", str(place))
+    assert box.run("status", *at).code == (6 if killed else 0)
+    assert len(box.json("trials", *at)) == 6
+    assert [row["mean"] for row in box.json("compare", *at)][0] == 1
+    assert box.json("best", *at)[0]["metric"] == "loss"
+    assert "loss" in box.ok("show", "1", *at).out
+    assert box.ok("logs", "1", *at).out == "loss=1\n"
+    assert len(box.ok("export", *at, "--format", "csv").out.splitlines()) == 7
+    for format in ("json", "jsonl"):
+        box.ok("export", *at, "--format", format)
+    assert len(box.json("list", "--dir", str(box.home))) == 1
+    # What would have to write says why it cannot, by name.
+    for command in (("run",), ("add", "n=9"), ("retry", "1"), ("cancel", "1")):
+        done = box.run(*command, *at)
+        assert done.code == 5, done.text
+        assert "Read-only file system" in done.err and str(place) in done.err
+    assert contents(box.study_dir()) == before
+    assert not box.processes()
+    # The same study, at the place where it can be written, goes on.
+    box.write("go", "")
+    assert box.run(*words).code == 0
+    assert box.count("completed") == 6
 
 
 def test_a_finished_study_can_be_moved_and_read(box):
