@@ -118,6 +118,16 @@ TEST(RecordCodec, AParameterThatCallsAWordANumberIsRefused) {
   EXPECT_FALSE(decode_record("trial_proposed", body));
 }
 
+TEST(RecordCodec, TheDeepestValueThatReadersTakeComesBack) {
+  const std::string text = std::string(kMaxNesting, '[') + "\"a\"" + std::string(kMaxNesting, ']');
+  TrialProposed record = testing::sample_trial(1);
+  record.point.parameters = {{"x", Value::structure(text, text)}};
+  record.identity = record.point.identity();
+  const auto back = decode_record("trial_proposed", encode_record(record));
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_TRUE(*back == Record(record));
+}
+
 TEST(RecordCodec, DeepNestingDoesNoHarm) {
   const std::string deep(50'000, '[');
   EXPECT_FALSE(decode_record("pause_set", deep));

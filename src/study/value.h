@@ -21,6 +21,11 @@ enum class ValueKind {
 [[nodiscard]] std::string_view kind_word(ValueKind kind);
 [[nodiscard]] std::optional<ValueKind> kind_from_word(std::string_view word);
 
+/// How deep lists and maps may nest within one value. The readers of sweep files and words refuse
+/// more, so that every value they take can also be written into the record and read back from it,
+/// where a few levels of the file stand around it.
+inline constexpr int kMaxNesting = 50;
+
 /// One value with the spelling the user typed. Equality is identity: (kind, canonical form), so
 /// `1e-3` == `0.001`, `1` != `1.0`, and the text `1` != the integer `1`. Zero has no sign: `-0.0`
 /// == `0.0`. Digits are compared as decimals, never rounded through a double. Immutable.

@@ -13,8 +13,6 @@ namespace seedbed {
 
 namespace {
 
-constexpr int kMaxDepth = 50;
-
 bool is_name_start(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 bool is_name_part(char c) { return is_name_start(c) || (c >= '0' && c <= '9'); }
 bool is_space(char c) { return c == ' ' || c == '\t'; }
@@ -102,10 +100,13 @@ class SpecParser {
   }
 
   Result<WordTerm> element() {
-    if (depth_ >= kMaxDepth) return error(at_, "nested deeper than 50 levels");
-    ++depth_;
     skip_space();
     const std::size_t start = at_;
+    if (depth_ >= kMaxNesting && (at('[') || at('{') || function_follows())) {
+      return error(at_, "a value nested deeper than " + std::to_string(kMaxNesting) + " levels",
+                   "keep it in a file, and let the parameter be the file's name");
+    }
+    ++depth_;
     Result<WordTerm> term = WordTerm{};
     if (at('"') || at('\'')) {
       Result<std::string> text = quoted_text();
@@ -288,7 +289,7 @@ class SpecParser {
   const SourceText& source_;
   std::string_view text_;
   std::size_t at_;
-  int depth_ = 0;
+  int depth_ = 0;  // lists, maps and calls around what is being read
   bool in_map_key_ = false;
   bool quoted_ = false;  // a quote was seen: `'1..8'` is a text
 };

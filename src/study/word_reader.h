@@ -55,7 +55,7 @@ struct WordFunction {
 ///   bare     = any characters but , ( ) [ ] { } and, inside brackets, : ; \ before one of
 ///              \ ( ) [ ] { } : = , space or tab takes it literally; ${…} is kept whole
 ///
-/// Nesting deeper than 50 is refused.
+/// Nesting deeper than kMaxNesting is refused.
 [[nodiscard]] Result<WordTerm> read_word_spec(const SourceText& source, std::size_t offset);
 
 }  // namespace seedbed

@@ -204,5 +204,19 @@ TEST(WordReader, DeepNestingIsRefusedNotOverflowed) {
   EXPECT_NE(read(calls).find("nested deeper"), std::string::npos);
 }
 
+TEST(WordReader, AValueMayNestFiftyLevelsAndNoMore) {
+  const auto nested = [](std::size_t levels, const std::string& core) {
+    return "x=" + std::string(levels, '[') + core + std::string(levels, ']');
+  };
+  for (const char* core : {"1", "", "a b"}) {
+    EXPECT_EQ(read(nested(50, core)), "structure:" + nested(50, core).substr(2));
+    const std::string message = read(nested(51, core));
+    EXPECT_NE(message.find("word 1, column 53: a value nested deeper than 50 levels; keep it in a "
+                           "file"),
+              std::string::npos)
+        << message;
+  }
+}
+
 }  // namespace
 }  // namespace seedbed

@@ -294,5 +294,53 @@ TEST(WriteStudy, AnyValueComesBackWithItsSpelling) {
   EXPECT_EQ(read_well, 150);
 }
 
+// A list in a map in a list … with as many levels, as YAML on one line or as JSON.
+std::string nested(int levels, bool json) {
+  std::string text = "1";
+  for (int i = 0; i < levels; ++i) {
+    text = i % 2 == 0 ? "[" + text + "]" : std::string(json ? "{\"a\": " : "{a: ") + text + "}";
+  }
+  return text;
+}
+
+TEST(WriteStudy, TheDeepestValueThatIsReadComesBack) {
+  const std::string start = "command: [run, \"{x}\"]\n";
+  for (const bool json : {false, true}) {
+    const std::string deepest = nested(kMaxNesting, json);
+    for (const std::string& rest :
+         {"parameters: {x: {value: " + deepest + "}}\n",
+          "union: [{parameters: {x: {values: [0, " + deepest + "]}}}]\n",
+          "union:\n  - trials:\n    - {x: " + deepest + "}\n", "trials: [{x: " + deepest + "}]\n",
+          "parameters: {x: {values: [!spelled [odd, " + deepest + "]]}}\n"}) {
+      const Result<StudySpec> spec = read(start + rest);
+      ASSERT_TRUE(spec) << spec.error().message;
+      expect_same_again(*spec);
+      ASSERT_FALSE(HasFailure());
+    }
+    // A word's spelling is hardly ever YAML with the same meaning.
+    std::string word = deepest;
+    std::erase(word, ' ');
+    const Result<StudySpec> spec = read(start, {"x=0," + word});
+    ASSERT_TRUE(spec) << spec.error().message;
+    expect_same_again(*spec);
+    ASSERT_FALSE(HasFailure());
+  }
+}
+
+TEST(WriteStudy, AValueNestedDeeperIsRefusedWithItsPlace) {
+  for (const int levels : {kMaxNesting + 1, kMaxNesting + 4, kMaxNesting + 7, 100}) {
+    const Result<StudySpec> spec =
+        read("command: [run]\nparameters:\n  x: {value: " + nested(levels, false) + "}\n");
+    ASSERT_FALSE(spec) << levels;
+    EXPECT_EQ(spec.error().message.rfind("sweep.yaml:3:", 0), 0U) << spec.error().message;
+    EXPECT_NE(spec.error().message.find("nested deeper than"), std::string::npos);
+    EXPECT_NE(spec.error().message.find("a file of its own"), std::string::npos);
+  }
+  const Result<StudySpec> spec =
+      read("command: [run]\nparameters:\n  x:\n    value: " + nested(kMaxNesting + 1, true));
+  // The column is that of the list that is one too deep.
+  EXPECT_EQ(spec.error().message.substr(0, 16), "sweep.yaml:4:187") << spec.error().message;
+}
+
 }  // namespace
 }  // namespace seedbed

@@ -12,6 +12,7 @@
 #include <unordered_map>
 
 #include "base/text.h"
+#include "study/value.h"
 
 namespace seedbed {
 
@@ -111,7 +112,10 @@ class TreeBuilder : public YAML::EventHandler {
   }
 
   static Trouble too_deep(std::size_t offset) {
-    return {offset, "nested deeper than " + std::to_string(kMaxDepth) + " levels", {}};
+    return {offset, "nested deeper than " + std::to_string(kMaxDepth) + " levels",
+            "a value takes " + std::to_string(kMaxNesting) +
+                " levels; keep a deeper one in a file of its own, and let the parameter be the "
+                "file's name"};
   }
 
   void close() {

@@ -93,7 +93,8 @@ std::string_view flow_source(std::string_view text, std::size_t start) {
   return {};
 }
 
-Result<std::string> node_json(const ReadContext& context, const YamlNode& node) {
+// `level`: lists and maps around the node, within the value.
+Result<std::string> node_json(const ReadContext& context, const YamlNode& node, int level = 0) {
   if (node.kind == YamlNode::Kind::null) return std::string("null");
   if (node.is_scalar()) {
     ValueNotes unused;
@@ -108,10 +109,15 @@ Result<std::string> node_json(const ReadContext& context, const YamlNode& node) 
   if (!node.tag.empty() && !node.tag.starts_with(kYaml)) {
     return context.error(node, "unknown tag " + in_ticks(node.tag) + " on a list or map");
   }
+  if (level >= kMaxNesting) {
+    return context.error(node,
+                         "a value nested deeper than " + std::to_string(kMaxNesting) + " levels",
+                         "keep it in a file of its own, and let the parameter be the file's name");
+  }
   if (node.is_sequence()) {
     std::vector<std::string> items;
     for (const YamlPointer& item : node.items) {
-      Result<std::string> json = node_json(context, *item);
+      Result<std::string> json = node_json(context, *item, level + 1);
       if (!json) return json;
       items.push_back(std::move(*json));
     }
@@ -119,7 +125,7 @@ Result<std::string> node_json(const ReadContext& context, const YamlNode& node) 
   }
   std::map<std::string, std::string> entries;
   for (const YamlEntry& entry : node.entries) {
-    Result<std::string> json = node_json(context, *entry.value);
+    Result<std::string> json = node_json(context, *entry.value, level + 1);
     if (!json) return json;
     entries[entry.key] = std::move(*json);
   }
