@@ -360,14 +360,17 @@ std::string Distribution::describe() const {
 }
 
 std::string Distribution::doubt() const {
-  // The commonest mistake with W&B's names: bounds meant as values (`1e-5 … 0.1`).
-  if (has_exponents(kind) && min > 0 && max <= 1) {
-    const Bounds bounds = value_bounds(*this);
-    return "its bounds are natural-log exponents, so values lie between " +
-           number_text(rounded(bounds.low)) + " and " + number_text(rounded(bounds.high)) +
-           "; for bounds as values use log_uniform_values";
-  }
-  return "";
+  // The commonest mistake with W&B's names: bounds meant as values. 1e-5 … 0.1 would draw from
+  // 1.00001 … 1.105; exponents that are meant as such begin below zero almost always.
+  if (!has_exponents(kind) || min <= 0) return "";
+  const std::string name = kind == DistributionKind::log_uniform     ? "log_uniform"
+                           : kind == DistributionKind::q_log_uniform ? "q_log_uniform"
+                                                                     : "inv_log_uniform";
+  const Bounds bounds = value_bounds(*this);
+  return name + " takes natural-log exponents, so this draws from " +
+         number_text(rounded(bounds.low)) + " to " + number_text(rounded(bounds.high)) +
+         "; for values between " + number_text(min) + " and " + number_text(max) + " write " +
+         name + "_values";
 }
 
 }  // namespace seedbed

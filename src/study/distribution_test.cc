@@ -165,8 +165,14 @@ TEST(Distribution, ExponentKindsMeanWhatTheyMeanInWandb) {
   const Distribution inverse = range(DistributionKind::inv_log_uniform, -5, 2);
   EXPECT_NEAR(*inverse.draw(0).number(), std::exp(-2), 1e-11);
   EXPECT_NEAR(*inverse.draw(0.75).number(), std::exp(-(-5 + 0.25 * 7)), 1e-9);
-  EXPECT_THAT(range(DistributionKind::log_uniform, 1e-5, 0.1).doubt(),
-              HasSubstr("log_uniform_values"));
+  EXPECT_EQ(range(DistributionKind::log_uniform, 1e-5, 0.1).doubt(),
+            "log_uniform takes natural-log exponents, so this draws from 1.00001000005 to "
+            "1.10517091808; for values between 1e-05 and 0.1 write log_uniform_values");
+  EXPECT_THAT(range(DistributionKind::inv_log_uniform, 1, 2).doubt(),
+              HasSubstr("draws from 0.135335283237 to 0.367879441171; for values between 1 and 2 "
+                        "write inv_log_uniform_values"));
+  EXPECT_THAT(range(DistributionKind::q_log_uniform, 1, 512).doubt(),
+              HasSubstr("write q_log_uniform_values"));
   EXPECT_EQ(log.doubt(), "");
   EXPECT_EQ(range(DistributionKind::log_uniform_values, 1e-5, 0.1).doubt(), "");
 }

@@ -303,21 +303,6 @@ Status check_bounds(const ReadContext& context, const ParameterDraft& draft,
   return {};
 }
 
-// log_uniform takes exponents, which hardly anyone means: 1e-5 … 1e-1 would give 1.00001 … 1.105.
-void warn_of_exponents(ReadContext& context, const ParameterDraft& draft,
-                       const Distribution& distribution) {
-  const std::string& name = draft.distribution;
-  const bool exponents =
-      name == "log_uniform" || name == "q_log_uniform" || name == "inv_log_uniform";
-  if (!exponents || distribution.min <= 0) return;
-  context.warn(draft.distribution_offset,
-               draft.title() + ": " + name + " takes exponents, so this draws from " +
-                   format_number(std::exp(distribution.min)) + " to " +
-                   format_number(std::exp(distribution.max)) + "; for values between " +
-                   format_number(distribution.min) + " and " + format_number(distribution.max) +
-                   " write " + name + "_values");
-}
-
 Result<Distribution> make_distribution(ReadContext& context, ParameterDraft& draft) {
   if (draft.distribution.empty()) {
     Result<std::string> implied = implied_distribution(context, draft);
@@ -362,7 +347,9 @@ Result<Distribution> make_distribution(ReadContext& context, ParameterDraft& dra
   if (Status valid = distribution.validate(); !valid) {
     return context.error_at(draft.offset, draft.title() + ": " + valid.error().message);
   }
-  warn_of_exponents(context, draft, distribution);
+  if (const std::string doubt = distribution.doubt(); !doubt.empty()) {
+    context.warn(draft.distribution_offset, draft.title() + ": " + doubt);
+  }
   return distribution;
 }
 

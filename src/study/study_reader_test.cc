@@ -306,7 +306,9 @@ TEST(StudyReader, CaseB6_ExponentsOfLogUniformAreToldInWords) {
   const StudySpec spec = must_read(std::string(kCommand) +
                                    "parameters: {lr: {distribution: log_uniform, min: 1e-5, max: "
                                    "1e-1}}\nmethod: random\nrun_cap: 5\n");
-  EXPECT_TRUE(holds(spec.warnings, "log_uniform takes exponents"));
+  EXPECT_TRUE(
+      holds(spec.warnings, "sweep.yaml:2:33: `lr`: log_uniform takes natural-log exponents"))
+      << spec.warnings.front();
   EXPECT_TRUE(holds(spec.warnings, "write log_uniform_values"));
 }
 
