@@ -187,6 +187,43 @@ parameters:
         {"lr": 0.001, "net": net, "amp": True}, {"lr": 0.001, "net": net, "amp": False}]
 
 
+def test_a_file_of_json_in_place_of_args(box):
+    sweep(box, """
+command: [cat, "${args_json_file}"]
+parameters: {lr: 1e-3, net: {parameters: {depth: [2, 4]}}, word: "007"}
+""")
+    assert [json.loads(box.log(t)) for t in (1, 2)] == [
+        {"lr": 0.001, "net": {"depth": depth}, "word": "007"} for depth in (2, 4)]
+
+
+def test_a_sweep_file_may_be_json_and_names_its_study(box):
+    box.write("sweep.json", json.dumps({
+        "name": "from-json", "description": "a text",
+        "command": ["sh", "-c", 'printf "%s\\n" "$@"', "x", "${args}"],
+        "parameters": {"lr": {"values": [1e-3, 0.5]}, "amp": {"value": False}}}))
+    box.ok("run", "sweep.json")
+    assert argvs(box, "from-json") == [["--lr=0.001", "--amp=False"], ["--lr=0.5", "--amp=False"]]
+
+
+@pytest.mark.parametrize("style, words", [
+    ("python", ["True", "False"]), ("true-false", ["true", "false"]), ("01", ["1", "0"])])
+def test_the_style_of_booleans_by_file_or_option(box, style, words):
+    expected = [[f"--amp={word}"] for word in words]
+    sweep(box, SHOW + f"bool_style: '{style}'\nparameters: {{amp: [true, false]}}\n")
+    assert argvs(box) == expected
+    sweep(box, SHOW + "parameters: {amp: [true, false]}\n", "--bool-style", style, name="option")
+    assert argvs(box, "option") == expected
+
+
+def test_every_mistake_of_a_file_is_told_at_once_with_its_place(box):
+    done = sweep(box, "comand: ['true']\nparameters:\n  lr: {min: 2, max: 1}\n  n: {values: []}\n"
+                      "where: \"lr <\"\n", code=2)
+    for place in ("sweep.yaml:1:", "sweep.yaml:3:", "sweep.yaml:4:"):
+        assert place in done.err, done.err
+    assert "`command`" in done.err
+    assert not box.path("studies").exists()
+
+
 def test_every_other_form_of_args(box):
     box.write("sweep.yaml", """
 command: [printf, '<%s>', "${args_no_equals}", "${args_no_hyphens}", "${args_no_boolean_flags}",
