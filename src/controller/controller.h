@@ -54,6 +54,10 @@ class Controller : public LaunchListener {
   [[nodiscard]] const StudyState& state() const { return engine_.state(); }
   [[nodiscard]] const Engine& engine() const { return engine_; }
 
+  /// What the state already holds and the disk has no room for yet. Empty whenever the loop waits
+  /// for anything else: nothing was done on the strength of it.
+  [[nodiscard]] const std::vector<Entry>& uncommitted() const { return turn_.entries; }
+
   // LaunchListener
   void attempt_running(AttemptId attempt, const ProcessIdentity& process) override;
   void attempt_did_not_start(AttemptId attempt, const std::string& detail) override;

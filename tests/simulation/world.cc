@@ -88,6 +88,7 @@ class World : public Reporter {
   void begin_life();
   void end_life(const std::string& why);
   void run_is_over();
+  void compare(bool full) const;
   void calm_down();
   void something_happens();
   void a_fault(std::uint64_t which);
@@ -165,6 +166,14 @@ void World::end_life(const std::string& why) {
   life_.reset();
 }
 
+/// The state against the fold of what is on the disk, and of what waits for room there.
+void World::compare(bool full) const {
+  std::vector<Entry> entries = disk_->entries();
+  const std::vector<Entry>& waiting = life_->controller.uncommitted();
+  entries.insert(entries.end(), waiting.begin(), waiting.end());
+  checker_.compare(life_->engine, entries, full);
+}
+
 void World::run_is_over() {
   const Controller& controller = life_->controller;
   const StudyState& state = controller.state();
@@ -176,7 +185,7 @@ void World::run_is_over() {
   }
   const int code = controller.exit_code();
   checker_.run_ended(state, code);
-  checker_.compare(life_->engine, disk_->entries(), true);
+  compare(true);
   if (const Status closed = life_->store.close(); !closed && !log_.sync_may_fail) {
     throw Violation("the store does not close: " + closed.error().message);
   }
@@ -243,7 +252,7 @@ void World::a_fault(std::uint64_t which) {
     case 0:
       if (!life_) return;
       ++verdict_.crashes;
-      checker_.compare(life_->engine, disk_->entries(), true);
+      compare(true);
       end_life("kill -9 of the controller");
       return schedule_life(1000);
     case 1:
@@ -349,7 +358,7 @@ Verdict World::run() {
       if (life_ && life_->loop.stopped) {
         run_is_over();
       } else if (life_ && ++since_compared_ % 64 == 0) {
-        checker_.compare(life_->engine, disk_->entries(), since_compared_ % 2048 == 0);
+        compare(since_compared_ % 2048 == 0);
       }
     }
   } catch (const Violation& violation) {
