@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/ids.h"
+#include "base/number_text.h"
 #include "base/random.h"
 #include "base/text.h"
 #include "base/time.h"
@@ -184,6 +185,28 @@ TEST(Numbers, ArePrintedShortAndReadBack) {
   EXPECT_EQ(format_number(123456789.0), "123456789.0");
   EXPECT_EQ(format_number(std::nan("")), "nan");
   EXPECT_EQ(format_number(-std::numeric_limits<double>::infinity()), "-inf");
+}
+
+TEST(Numbers, AreRoundedForPeople) {
+  EXPECT_EQ(number_text(0.9763000000000001), "0.9763");
+  EXPECT_EQ(number_text(0.95733333), "0.957333");
+  EXPECT_EQ(number_text(1'234'567), "1234567");
+  EXPECT_EQ(number_text(123456.75), "123457");
+  EXPECT_EQ(number_text(1e-5), "1e-05");
+  EXPECT_EQ(number_text(1e300), "1e+300");
+  for (const auto& text : {number_text, stored_number_text}) {
+    EXPECT_EQ(text(-0.0), "0");
+    EXPECT_EQ(text(5), "5");
+    EXPECT_EQ(text(-std::nan("")), "nan");
+    EXPECT_EQ(text(-std::numeric_limits<double>::infinity()), "-inf");
+  }
+}
+
+TEST(Numbers, ThatAreKeptAreShownWithEveryDigit) {
+  EXPECT_EQ(stored_number_text(0.9763000000000001), "0.9763000000000001");
+  EXPECT_EQ(stored_number_text(123456.75), "123456.75");
+  EXPECT_EQ(stored_number_text(999'999'999'999'999), "999999999999999");
+  EXPECT_EQ(stored_number_text(1e16), "1e+16");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/number_text.h"
 #include "base/text.h"
 #include "controller/attempt_setup.h"
 #include "controller/held_study.h"
@@ -150,7 +151,7 @@ void print_text(const RunRequest& request, const Plan& plan) {
   std::string text = fmt::format("{}: {}\n", request.name, plan.trials);
   text += fmt::format("  records   {}\n", request.study_dir);
   text += fmt::format("  machine   {}; {} at once, {} core{} each\n", plan.machine.describe(),
-                      plan.slots, format_number(spec.resources.cpus),
+                      plan.slots, number_text(spec.resources.cpus),
                       spec.resources.cpus == 1 ? "" : "s");
   if (!spec.objective.metric.empty()) {
     text += fmt::format("  metric    {} ({})\n", spec.objective.metric,

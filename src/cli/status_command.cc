@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/number_text.h"
 #include "base/text.h"
 #include "cli/invocation.h"
 #include "env/posix/posix.h"
@@ -58,7 +59,7 @@ std::string best_line(const StudyReader& reader) {
   if (!snapshot || snapshot->metric.empty()) return {};
   auto found = best(*snapshot, CompareOptions{});
   if (!found) return {};
-  return fmt::format("{} {} ({}, {}), trial {}", found->metric, format_number(found->value),
+  return fmt::format("{} {} ({}, {}), trial {}", found->metric, number_text(found->value),
                      found->goal == Goal::maximize ? "maximize" : "minimize",
                      found->configuration ? "mean over its seeds" : "last value", found->trial);
 }

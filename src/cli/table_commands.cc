@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/number_text.h"
 #include "base/text.h"
 #include "cli/invocation.h"
 #include "cli/print_table.h"
@@ -173,7 +174,7 @@ void print_best(const Best& found, const Snapshot& snapshot, const TrialDetails&
   const bool grouped = found.configuration.has_value();
   std::printf("best %s by %s (%s), %s: %s%s\n", grouped ? "configuration" : "trial",
               found.metric.c_str(), found.by.text().c_str(), goal_name(found.goal).c_str(),
-              format_number(found.value).c_str(), grouped ? " (mean over its seeds)" : "");
+              number_text(found.value).c_str(), grouped ? " (mean over its seeds)" : "");
   if (grouped) {
     const Configuration& row = *found.configuration;
     std::printf("  n %llu%s%s\n", static_cast<unsigned long long>(row.n),

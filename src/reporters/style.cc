@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-
 #include "base/text.h"
 
 namespace seedbed {
@@ -76,14 +74,6 @@ std::string pad_left(std::string_view text, std::size_t width) {
   const std::string line = one_line(text, width);
   const std::size_t columns = display_width(line);
   return columns < width ? std::string(width - columns, ' ') + line : line;
-}
-
-std::string number_text(double value) {
-  constexpr double kExact = 1e15;  // integers below are shown in full
-  if (!std::isfinite(value)) return format_number(value);
-  if (value == 0) return "0";
-  if (std::trunc(value) == value && std::fabs(value) < kExact) return fmt::format("{:.0f}", value);
-  return fmt::format("{:.6g}", value);
 }
 
 }  // namespace seedbed

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "base/number_text.h"
+
 namespace seedbed {
 
 /// How a piece of text looks on a terminal with colours. Never the only carrier of a meaning.
@@ -29,8 +31,5 @@ struct Span {
 /// The text as one safe line, filled with blanks to `width` columns or cut with `…`.
 [[nodiscard]] std::string pad_right(std::string_view text, std::size_t width);
 [[nodiscard]] std::string pad_left(std::string_view text, std::size_t width);
-
-/// A number for people: integers in full, others with six significant digits, `nan`, `inf`, `-inf`.
-[[nodiscard]] std::string number_text(double value);
 
 }  // namespace seedbed

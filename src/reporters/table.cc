@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "base/number_text.h"
 #include "base/text.h"
 
 namespace seedbed {

@@ -175,15 +175,6 @@ TEST(Csv, EveryDigitSurvives) {
   EXPECT_EQ(text_table(table), "v\n0.3\n");
 }
 
-TEST(NumberText, IsShortForPeople) {
-  EXPECT_EQ(number_text(1'234'567), "1234567");
-  EXPECT_EQ(number_text(0.95733333), "0.957333");
-  EXPECT_EQ(number_text(1e-5), "1e-05");
-  EXPECT_EQ(number_text(-0.0), "0");
-  EXPECT_EQ(number_text(1e300), "1e+300");
-  EXPECT_EQ(number_text(-kNan), "nan");
-}
-
 TEST(Compose, CutsOnceAtTheRightColumnWhateverTheSpans) {
   const std::vector<Span> spans{{"abc", Style::good}, {"def", Style::bad}};
   EXPECT_EQ(compose(spans, 0, false), "abcdef");
