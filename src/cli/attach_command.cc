@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "base/text.h"
 #include "cli/invocation.h"
 #include "cli/view.h"
 #include "env/posix/identity.h"
@@ -21,7 +22,7 @@ Result<int> attach(const Invocation& invocation) {
     auto status = reader->status();
     if (!status) return propagate(status);
     std::printf("%s: no controller runs; seedbed status %s tells how it ended\n",
-                study_name(*dir).c_str(), study_name(*dir).c_str());
+                study_name(*dir).c_str(), shell_quote(study_word(*dir)).c_str());
     return status->exit_code();
   }
   if (holder->host != host_name()) {

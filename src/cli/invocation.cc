@@ -90,6 +90,24 @@ Result<std::string> find_study(const Invocation& invocation) {
   return fail(ErrorCode::usage, message);
 }
 
+std::string study_word(const std::string& study_dir) {
+  // The line holds no --dir, so only what is found without one will do; a word with a dash in front
+  // would be taken for an option.
+  const auto leads_there = [&study_dir](const std::string& word) {
+    Invocation plain;
+    plain.study = word;
+    const auto found = find_study(plain);
+    return !word.starts_with('-') && found && *found == study_dir;
+  };
+  const std::string name = study_name(study_dir);
+  if (leads_there(name)) return name;
+  std::error_code error;
+  const fs::path here = fs::current_path(error);
+  const std::string below = error ? "" : fs::path(study_dir).lexically_relative(here).string();
+  if (!below.empty() && !below.starts_with("..") && leads_there(below)) return below;
+  return study_dir;
+}
+
 std::string study_name(const std::string& study_dir) {
   return fs::path(study_dir).filename().string();
 }

@@ -39,6 +39,10 @@ void add_output_option(CLI::App& command, Invocation& invocation,
 /// The folder of the study that is meant; the error lists the studies there are.
 [[nodiscard]] Result<std::string> find_study(const Invocation& invocation);
 
+/// What stands for STUDY in a line that people copy and run where they stand now: the plain name
+/// where that finds this study, else its folder. Not quoted; `study_dir` as find_study gives it.
+[[nodiscard]] std::string study_word(const std::string& study_dir);
+
 /// The name of a study from its folder.
 [[nodiscard]] std::string study_name(const std::string& study_dir);
 

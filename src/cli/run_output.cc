@@ -21,9 +21,11 @@ Result<int> run_here(RunRequest request, const Invocation& invocation) {
   auto output = make_descriptor_output(STDOUT_FILENO, terminal_words_of_environment());
   const bool json = invocation.output == "json";
   request.make_reporters = [&output, json](const ReportFacts& facts) {
+    ReportFacts told = facts;
+    told.study_word = study_word(facts.study_dir);
     std::vector<std::unique_ptr<Reporter>> reporters;
-    reporters.push_back(json ? make_json_reporter(*output, facts)
-                             : make_plain_reporter(*output, facts, make_log_tail(facts.study_dir)));
+    reporters.push_back(json ? make_json_reporter(*output, told)
+                             : make_plain_reporter(*output, told, make_log_tail(told.study_dir)));
     return reporters;
   };
   Result<int> result = run_study(std::move(request));
@@ -42,13 +44,15 @@ Result<int> run_and_show(RunRequest request, const Invocation& invocation, bool 
   target.name = request.name;
   target.grace = request.grace;
   const std::string name = request.name;
+  const std::string study_dir = request.study_dir;
   auto pid = start_detached(std::move(request));
   if (!pid) return propagate(pid);
   if (detach) {
+    const std::string word = shell_quote(study_word(study_dir));
     std::printf(
         "%s runs in the background (pid %d)\n  look in:  seedbed attach %s\n  end it:   "
         "seedbed stop %s\n",
-        name.c_str(), static_cast<int>(*pid), shell_quote(name).c_str(), shell_quote(name).c_str());
+        name.c_str(), static_cast<int>(*pid), word.c_str(), word.c_str());
     return 0;
   }
   target.controller = *pid;

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
+#include "base/number_text.h"
 #include "base/text.h"
 #include "cli/invocation.h"
 #include "controller/control_handler.h"
@@ -85,9 +86,10 @@ void print_text(const TrialDetails& details, const std::string& why) {
   }
   for (const MetricNumbers& metric : row.metrics) {
     line(one_line(metric.name),
-         fmt::format("last {} at step {}, min {}, max {}, {} points", format_number(metric.last),
-                     format_number(metric.last_step), metric.min ? format_number(*metric.min) : "-",
-                     metric.max ? format_number(*metric.max) : "-", metric.n));
+         fmt::format("last {} at step {}, min {}, max {}, {} points",
+                     stored_number_text(metric.last), stored_number_text(metric.last_step),
+                     metric.min ? stored_number_text(*metric.min) : "-",
+                     metric.max ? stored_number_text(*metric.max) : "-", metric.n));
   }
   line("files", one_line(details.folder_path()));
   for (const Entry& entry : details.notes) {
@@ -171,7 +173,9 @@ void print_json(const TrialDetails& details, const std::string& why) {
 /// Only the running controller knows what it waits for; without one the answer is plain.
 std::string why_waiting(const std::string& dir, const TrialRow& row) {
   if (row.state != TrialState::waiting) return {};
-  if (!StudyLock::holder(dir)) return "waits because no controller runs: seedbed run --study";
+  if (!StudyLock::holder(dir)) {
+    return "waits because no controller runs: seedbed run --study " + shell_quote(study_word(dir));
+  }
   constexpr Milliseconds kAnswerTimeout{5000};
   auto path = control_socket_path(dir);
   if (!path) return {};

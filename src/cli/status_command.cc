@@ -36,7 +36,9 @@ EstimateBasis basis_of(const StudyStatus& status, Timestamp now, bool live) {
   return basis;
 }
 
-std::string controller_line(const StudyStatus& status, const std::optional<LockHolder>& holder) {
+// `word`: STUDY, quoted, for lines to copy.
+std::string controller_line(const StudyStatus& status, const std::optional<LockHolder>& holder,
+                            const std::string& word) {
   if (holder) {
     return fmt::format("running (pid {} on {} since {}){}", holder->pid, holder->host,
                        holder->since, status.paused ? ", paused" : "");
@@ -46,8 +48,8 @@ std::string controller_line(const StudyStatus& status, const std::optional<LockH
   if (!run.ended_at) {
     return fmt::format(
         "interrupted: the controller (pid {} on {}) is gone; the same command, or "
-        "seedbed run --study, continues",
-        run.pid, run.host);
+        "seedbed run --study {}, continues",
+        run.pid, run.host, word);
   }
   return fmt::format("ended {} with exit code {}{}", format_timestamp(*run.ended_at), run.exit_code,
                      run.reason.empty() ? "" : ": " + one_line(run.reason, 200));
@@ -64,10 +66,11 @@ std::string best_line(const StudyReader& reader) {
                      found->configuration ? "mean over its seeds" : "last value", found->trial);
 }
 
-void print_text(const std::string& name, const StudyStatus& status, const Estimate& estimate,
+void print_text(const std::string& dir, const StudyStatus& status, const Estimate& estimate,
                 const std::optional<LockHolder>& holder, const std::string& best) {
+  const std::string word = shell_quote(study_word(dir));
   const std::uint64_t waiting = status.count(TrialState::waiting) + status.unproposed.value_or(0);
-  std::printf("%s: %s\n", name.c_str(), controller_line(status, holder).c_str());
+  std::printf("%s: %s\n", study_name(dir).c_str(), controller_line(status, holder, word).c_str());
   std::printf(
       "  completed %llu · running %llu · waiting %llu · failed %llu · pruned %llu · "
       "cancelled %llu",
@@ -91,8 +94,8 @@ void print_text(const std::string& name, const StudyStatus& status, const Estima
   std::size_t shown = 0;
   for (const FailureLine& failure : status.failures) {
     if (shown++ == kShownFailures) {
-      std::printf("  … and %zu more: seedbed trials --where \"state == 'failed'\"\n",
-                  status.failures.size() - kShownFailures);
+      std::printf("  … and %zu more: seedbed trials %s --where \"state == 'failed'\"\n",
+                  status.failures.size() - kShownFailures, word.c_str());
       break;
     }
     std::printf("  failed %s: %s\n", one_line(failure.folder, 60).c_str(),
@@ -157,7 +160,7 @@ Result<int> status_command(const Invocation& invocation) {
   if (invocation.output == "json") {
     print_json(study_name(*dir), *dir, *status, estimate, holder);
   } else {
-    print_text(study_name(*dir), *status, estimate, holder, best_line(*reader));
+    print_text(*dir, *status, estimate, holder, best_line(*reader));
   }
   return status_exit_code(*status, holder.has_value());
 }

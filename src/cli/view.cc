@@ -14,6 +14,7 @@
 #include <optional>
 
 #include "base/text.h"
+#include "cli/invocation.h"
 #include "controller/control_handler.h"
 #include "controller/run_study.h"
 #include "env/posix/files.h"
@@ -61,6 +62,7 @@ class View {
     ReportFacts facts;
     facts.study = target.name;
     facts.study_dir = target.study_dir;
+    facts.study_word = study_word(target.study_dir);
     facts.grace = target.grace;
     facts.attached = !target.is_our_child;
     if (auto status = reader_.status(); status && status->unproposed) {
