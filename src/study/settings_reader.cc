@@ -228,6 +228,10 @@ Status read_rule(ReadContext& context, const YamlNode& node, StudyDraft& draft) 
     context.warn(type->offset, "early_terminate: the rule " + in_ticks(*word) +
                                    " is not available yet; trials run to the end");
     context.unsupported.push_back("early_terminate: " + *word);
+    ValueNotes unused;
+    Result<Value> rule = read_value(context, node, unused);
+    if (!rule) return propagate(rule);
+    draft.spec.rules_to_come.emplace_back(rule->canonical_json());
     return {};
   }
   static const std::vector<std::string> kMedian = {"min_iter", "min_trials"};

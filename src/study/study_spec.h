@@ -90,7 +90,10 @@ struct StudySpec {
   bool snapshot = false;
   std::string halt;  ///< `--halt`: first | N | X%; empty: never
 
-  std::vector<std::string> warnings;     ///< told once at the start, in order
+  std::vector<std::string> warnings;  ///< told once at the start, in order
+  /// Rules of early_terminate that are not there yet, as JSON: kept for the record, so that a run
+  /// from it says so again, and a version that has them finds them.
+  std::vector<std::string> rules_to_come;
   std::vector<std::string> unsupported;  ///< for `plan`: keys accepted but without effect
 };
 

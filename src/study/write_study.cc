@@ -339,6 +339,7 @@ std::string settings_text(const StudySpec& spec) {
     for (const auto& [key, number] : rule.options) one += ", " + key + ": " + plain_number(number);
     rules.push_back(one + "}");
   }
+  rules.insert(rules.end(), spec.rules_to_come.begin(), spec.rules_to_come.end());
   if (!rules.empty()) add_line(text, "early_terminate", in_brackets(rules));
   std::vector<std::string> variables;
   for (const auto& [name, value] : spec.env) {

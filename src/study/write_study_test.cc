@@ -189,6 +189,23 @@ union:
   expect_same_again(*bare);
 }
 
+TEST(WriteStudy, RulesThatAreToComeAreKeptAndToldAgain) {
+  const Result<StudySpec> spec = read(
+      "command: [run]\nparameters: {a: [1, 2]}\nmetric: {name: m, goal: minimize}\n"
+      "early_terminate: [{type: hyperband, min_iter: 3, s: 2, x: [a, {b: 1}]}, {type: nan}]\n");
+  ASSERT_TRUE(spec) << spec.error().message;
+  const std::string written = write_study(*spec);
+  EXPECT_NE(written.find(R"({"min_iter": 3, "s": 2, "type": "hyperband", "x": ["a", {"b": 1}]})"),
+            std::string::npos)
+      << written;
+  expect_same_again(*spec);
+  const Result<StudySpec> again = read(written);
+  EXPECT_EQ(again->pruners.size(), 1U);
+  EXPECT_EQ(again->unsupported, spec->unsupported);
+  ASSERT_EQ(again->warnings.size(), 1U);
+  EXPECT_NE(again->warnings[0].find("`hyperband` is not available yet"), std::string::npos);
+}
+
 TEST(WriteStudy, TheWrittenFileNeverLooksLikeWandb) {
   const Result<StudySpec> spec =
       read("program: t.py\nmethod: grid\nparameters: {b: [1], a: [2]}\n");
