@@ -57,7 +57,7 @@ class View {
   View(const ViewTarget& target, StudyReader reader)
       : target_(target),
         reader_(std::move(reader)),
-        clock_(make_posix_clock()),
+        clock_(make_steady_clock()),
         output_(make_descriptor_output(STDOUT_FILENO, terminal_words_of_environment())) {
     ReportFacts facts;
     facts.study = target.name;

@@ -133,7 +133,7 @@ class StudyRun {
   }
 
   Status take_study() {
-    clock_ = make_posix_clock();
+    clock_ = make_steady_clock();
     HoldOptions options;
     options.command_line = request_.command_line;
     options.create = true;

@@ -123,7 +123,6 @@ limits: {time: 30m, silence: 10m}
     assert box.states() == {1: "completed"}
 
 
-@pytest.mark.xfail(strict=True, reason="the time of the retry is kept as a time of day")
 def test_a_retry_waits_no_longer_when_the_clock_is_set_back(box, clock):
     clock.set(3600)
     run = box.start("run", box.write("sweep.yaml", """
@@ -138,7 +137,6 @@ retries: {count: 1, wait: 700ms}
     assert run.wait().code == 0
 
 
-@pytest.mark.xfail(strict=True, reason="the study's limit is measured by the time of day")
 @pytest.mark.parametrize("before, after", [(0, 3600), (3600, 0)])
 def test_the_studys_limit_does_not_follow_the_clock(box, clock, before, after):
     clock.set(before)

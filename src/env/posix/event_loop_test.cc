@@ -193,5 +193,17 @@ TEST(PosixClock, MonotonicNeverGoesBackAndWallIsAfter2025) {
   EXPECT_GT(clock->wall().ms, 1'735'000'000'000);
 }
 
+TEST(SteadyClock, BeginsWithTheTimeOfDayAndGoesOnEvenly) {
+  const auto day = make_posix_clock();
+  const Timestamp before = day->wall();
+  const auto clock = make_steady_clock();
+  const Timestamp first = clock->wall();
+  EXPECT_GE(first.ms, before.ms);
+  EXPECT_LE(first.ms, day->wall().ms + 1);
+  const Milliseconds even = clock->monotonic();
+  EXPECT_GE(clock->wall(), first);
+  EXPECT_GE(clock->monotonic(), even);
+}
+
 }  // namespace
 }  // namespace seedbed
