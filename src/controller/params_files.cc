@@ -39,6 +39,18 @@ std::string json_of(const Value& value) {
   return "null";
 }
 
+/// A number as YAML 1.1 knows it too, which W&B's client reads: with an exponent it needs a point
+/// before and a sign in it (`1e-3` would be a text there).
+std::string yaml_of(const Value& value) {
+  std::string text = json_of(value);
+  if (value.kind() != ValueKind::real && value.kind() != ValueKind::integer) return text;
+  const std::size_t exponent = text.find_first_of("eE");
+  if (exponent == std::string::npos) return text;
+  if (text[exponent + 1] != '-' && text[exponent + 1] != '+') text.insert(exponent + 1, "+");
+  if (text.find('.') == std::string::npos) text.insert(exponent, ".0");
+  return text;
+}
+
 std::string quoted(const std::string& text) {
   return Json(text).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
@@ -62,7 +74,7 @@ std::string wandb_params_yaml(const Point& point) {
   for (const Parameter& parameter : point.parameters) {
     if (parameter.value.is_absent()) continue;
     // JSON is YAML: quoting in its way is right for every name and value.
-    text += quoted(parameter.name) + ":\n  value: " + json_of(parameter.value) + "\n";
+    text += quoted(parameter.name) + ":\n  value: " + yaml_of(parameter.value) + "\n";
   }
   return text;
 }

@@ -66,7 +66,7 @@ TEST(ParamsFiles, KeepTheDigitsAndAreValidJson) {
   EXPECT_EQ(json["text"]["half"], ".5");
   EXPECT_EQ(json["text"]["word"], "a \"b\"\n");
   EXPECT_NE(params_json(odd).find("0.1000000000000000055511151231257827"), std::string::npos);
-  EXPECT_NE(wandb_params_yaml(odd).find("\"lr\":\n  value: 1e-3"), std::string::npos);
+  EXPECT_NE(wandb_params_yaml(odd).find("\"lr\":\n  value: 1.0e-3"), std::string::npos);
   EXPECT_NE(wandb_params_yaml(odd).find("wandb_version: 1"), std::string::npos);
 }
 
