@@ -54,6 +54,7 @@ Result<int> say_or_record(const Invocation& invocation, const ControlLine& reque
 
 struct ControlOptions {
   bool drain = false;
+  bool freeze = false;
   std::uint32_t slots = 0;
   std::vector<std::string> trials;
 };
@@ -93,9 +94,11 @@ void add_control_commands(CLI::App& app, Invocation& invocation) {
       })
       ->add_flag("--drain", options->drain, "Let running trials finish");
   add(app, invocation, options, "pause", "Start no new trials", true,
-      [](const Invocation& call, const ControlOptions&) {
-        return say_to_live(call, control_request::pause(true));
-      });
+      [](const Invocation& call, const ControlOptions& given) {
+        return say_to_live(call, control_request::pause(true, given.freeze));
+      })
+      ->add_flag("--freeze", options->freeze,
+                 "Stop the running trials where they are, too; their limits wait");
   add(app, invocation, options, "resume", "Start trials again", true,
       [](const Invocation& call, const ControlOptions&) {
         return say_to_live(call, control_request::pause(false));

@@ -41,7 +41,10 @@ std::string controller_line(const StudyStatus& status, const std::optional<LockH
                             const std::string& word) {
   if (holder) {
     return fmt::format("running (pid {} on {} since {}){}", holder->pid, holder->host,
-                       holder->since, status.paused ? ", paused" : "");
+                       holder->since,
+                       status.frozen   ? ", paused and frozen"
+                       : status.paused ? ", paused"
+                                       : "");
   }
   if (!status.last_run) return "never run";
   const RunInfo& run = *status.last_run;
@@ -122,6 +125,7 @@ void print_json(const std::string& name, const std::string& dir, const StudyStat
   json["outside"] = status.outside;
   json["metric_missing"] = status.metric_missing;
   json["paused"] = status.paused;
+  json["frozen"] = status.frozen;
   json["slots"] = status.slots;
   if (estimate.left) {
     json["seconds_left"] = static_cast<double>(estimate.left->count()) / 1000;

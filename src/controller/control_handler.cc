@@ -86,8 +86,11 @@ class Handler {
       text = "interrupted";
     } else if (what == "pause") {
       const bool paused = json.at("paused").get<bool>();
-      input = PauseAsked{paused};
-      text = paused ? "paused: no new trials start" : "resumed";
+      const bool freeze = json.value("freeze", false);
+      input = PauseAsked{paused, freeze};
+      text = !paused  ? "resumed"
+             : freeze ? "paused: no new trials start, running ones are stopped where they are"
+                      : "paused: no new trials start";
     } else if (what == "slots") {
       const auto slots = json.at("slots").get<std::uint32_t>();
       input = SlotsAsked{slots};
@@ -132,9 +135,10 @@ ControlLine stop(bool drain) {
   return dump(json);
 }
 
-ControlLine pause(bool paused) {
+ControlLine pause(bool paused, bool freeze) {
   Json json = request("pause");
   json["paused"] = paused;
+  json["freeze"] = freeze;
   return dump(json);
 }
 

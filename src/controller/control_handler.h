@@ -13,7 +13,7 @@ namespace seedbed {
 namespace control_request {
 [[nodiscard]] ControlLine ping();
 [[nodiscard]] ControlLine stop(bool drain);
-[[nodiscard]] ControlLine pause(bool paused);
+[[nodiscard]] ControlLine pause(bool paused, bool freeze = false);
 [[nodiscard]] ControlLine slots(std::uint32_t count);
 [[nodiscard]] ControlLine cancel(const std::vector<TrialNumber>& trials);
 [[nodiscard]] ControlLine retry(const std::vector<TrialNumber>& trials);

@@ -158,6 +158,9 @@ struct Controller::Performer {
   void operator()(const KillAttempt& kill) const {
     if (!controller.withdraw(kill.attempt)) controller.launcher_->kill(kill.attempt);
   }
+  void operator()(const FreezeAttempt& freeze) const {
+    controller.launcher_->freeze(freeze.attempt, freeze.frozen);
+  }
   void operator()(const WakeAt& wake) const { controller.wake_at(wake.at); }
   void operator()(const EndRun& run) const { controller.end(run.exit_code, false); }
   void operator()(const LeaveNow& leave) const { controller.end(leave.exit_code, true); }

@@ -37,6 +37,12 @@ struct KillAttempt {
   AttemptId attempt;
 };
 
+/// Stop the attempt's processes where they are, or let them go on.
+struct FreezeAttempt {
+  AttemptId attempt;
+  bool frozen = true;
+};
+
 /// Give TimePassed at that time or soon after. Only the latest counts.
 struct WakeAt {
   Timestamp at;
@@ -52,8 +58,8 @@ struct LeaveNow {
   int exit_code = 0;
 };
 
-using Action =
-    std::variant<AskSampler, StartAttempt, StopAttempt, KillAttempt, WakeAt, EndRun, LeaveNow>;
+using Action = std::variant<AskSampler, StartAttempt, StopAttempt, KillAttempt, FreezeAttempt,
+                            WakeAt, EndRun, LeaveNow>;
 
 struct Decision {
   std::vector<Record> records;

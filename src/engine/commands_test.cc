@@ -24,6 +24,20 @@ TEST(Engine, PauseStartsNothingAndResumeGoesOn) {
   EXPECT_EQ(bench.give(PauseAsked{false}), "resumed, planned 2.1@0 | start 2.1");
 }
 
+TEST(Engine, FreezingStopsTheRunningTrialsWhereTheyAre) {
+  Bench bench(small_config(2));
+  bench.begin();
+  bench.answer(3);
+  bench.give(AttemptIsRunning{{.attempt = {1, 1}}});
+  bench.give(CancelAsked{{2}});  // one that is asked to end goes on ending
+  EXPECT_EQ(bench.give(PauseAsked{true, true}), "paused and frozen | freeze 1.1");
+  EXPECT_EQ(bench.give(PauseAsked{true, false}), "") << "a plain pause thaws nothing";
+  EXPECT_TRUE(bench.state().frozen());
+  EXPECT_EQ(bench.give(PauseAsked{false}), "resumed | thaw 1.1");
+  EXPECT_EQ(bench.give(PauseAsked{true, false}), "paused");
+  EXPECT_EQ(bench.give(PauseAsked{true, true}), "paused and frozen | freeze 1.1");
+}
+
 TEST(Engine, ANewRunEndsAPause) {
   Bench bench(small_config(1));
   bench.begin();

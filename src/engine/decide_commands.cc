@@ -5,7 +5,17 @@
 namespace seedbed {
 
 void Engine::Decider::operator()(const PauseAsked& input) {
-  if (tally_.active && tally_.paused != input.paused) put(PauseSet{input.paused});
+  // `pause` on a frozen study changes nothing; `pause --freeze` on a paused one freezes it.
+  const bool freeze = input.paused && (input.freeze || tally_.frozen);
+  if (!tally_.active || (tally_.paused == input.paused && tally_.frozen == freeze)) return;
+  const bool turned = tally_.frozen != freeze;
+  put(PauseSet{input.paused, freeze});
+  if (!turned) return;
+  for (const AttemptId id : state_.open_attempts()) {
+    const AttemptStatus& attempt = *state_.attempt(id);
+    if (attempt.phase == AttemptPhase::ended || asked_of(attempt) != Asked::nothing) continue;
+    act(FreezeAttempt{id, freeze});
+  }
 }
 
 void Engine::Decider::operator()(const SlotsAsked& input) {

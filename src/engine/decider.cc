@@ -241,6 +241,7 @@ void Engine::Decider::put(TrialReopened record) {
 
 void Engine::Decider::put(PauseSet record) {
   tally_.paused = record.paused;
+  tally_.frozen = record.frozen;
   push(record);
 }
 

@@ -64,7 +64,9 @@ struct RecordText {
   std::string operator()(const MetricsReported& r) const {
     return fmt::format("metrics {} x{}", r.attempt.text(), r.points.size());
   }
-  std::string operator()(const PauseSet& r) const { return r.paused ? "paused" : "resumed"; }
+  std::string operator()(const PauseSet& r) const {
+    return !r.paused ? "resumed" : r.frozen ? "paused and frozen" : "paused";
+  }
   std::string operator()(const WidthSet& r) const { return fmt::format("width {}", r.slots); }
   std::string operator()(const NoteAdded& r) const { return "note " + r.kind; }
 };
@@ -78,6 +80,9 @@ struct ActionText {
     return fmt::format("stop {} {}", a.attempt.text(), stop_cause_word(a.cause));
   }
   std::string operator()(const KillAttempt& a) const { return "kill " + a.attempt.text(); }
+  std::string operator()(const FreezeAttempt& a) const {
+    return (a.frozen ? "freeze " : "thaw ") + a.attempt.text();
+  }
   std::string operator()(const WakeAt& a) const { return fmt::format("wake {}", a.at.ms); }
   std::string operator()(const EndRun& a) const { return fmt::format("end {}", a.exit_code); }
   std::string operator()(const LeaveNow& a) const { return fmt::format("leave {}", a.exit_code); }

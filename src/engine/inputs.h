@@ -84,6 +84,7 @@ struct StopAsked {
 
 struct PauseAsked {
   bool paused = true;
+  bool freeze = false;  ///< stop the running trials where they are, too
 };
 
 struct SlotsAsked {

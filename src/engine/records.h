@@ -225,6 +225,7 @@ struct MetricsReported {
 
 struct PauseSet {
   bool paused = false;
+  bool frozen = false;  ///< and the running trials are stopped where they are
   bool operator==(const PauseSet&) const = default;
 };
 

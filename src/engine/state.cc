@@ -292,7 +292,10 @@ struct StudyState::Applier {
     }
   }
 
-  void operator()(const PauseSet& r) const { state.tally_.paused = r.paused; }
+  void operator()(const PauseSet& r) const {
+    state.tally_.paused = r.paused;
+    state.tally_.frozen = r.frozen;
+  }
   void operator()(const WidthSet& r) const { state.tally_.slots = r.slots; }
 
   void operator()(const NoteAdded& r) const {

@@ -59,6 +59,7 @@ struct Tally {
   bool retry_failed = false;
   std::optional<RunStopping> stopping;  ///< of this run
   bool paused = false;
+  bool frozen = false;
   std::uint32_t slots = 0;
   WalkMoved walk;          ///< of this run, or of the last one until this one has begun to walk
   bool walk_done = false;  ///< this run's walk has reached the end of the space
@@ -108,6 +109,7 @@ class StudyState {
   [[nodiscard]] bool space_walked() const { return walked_revision_ == revision(); }
   [[nodiscard]] std::uint32_t revision() const { return space_ ? space_->revision : 0; }
   [[nodiscard]] bool paused() const { return tally_.paused; }
+  [[nodiscard]] bool frozen() const { return tally_.frozen; }
   [[nodiscard]] std::uint32_t slots() const { return tally_.slots; }
   /// Attempts that have not both ended and been released, in order: what a successor must adopt.
   [[nodiscard]] std::vector<AttemptId> open_attempts() const;

@@ -79,6 +79,10 @@ class Launcher {
   /// Ends the attempt's tree now.
   virtual void kill(AttemptId attempt) = 0;
 
+  /// Stops the attempt's tree where it is, or lets it go on; its limits wait meanwhile. Not for an
+  /// attempt that is asked to end, and void once it is.
+  virtual void freeze(AttemptId attempt, bool frozen) = 0;
+
   /// No more starts will come. Idle shims leave.
   virtual void finish() = 0;
 

@@ -40,6 +40,11 @@ class LocalLauncher : public Launcher {
       if (slot->kill(attempt)) return;
     }
   }
+  void freeze(AttemptId attempt, bool frozen) override {
+    for (const auto& [number, slot] : slots_) {
+      if (slot->freeze(attempt, frozen)) return;
+    }
+  }
   void finish() override {
     context_.finishing = true;
     for (const auto& [number, slot] : slots_) slot->finish();

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 
 #include "launchers/launcher_world_test.h"
@@ -45,6 +46,43 @@ TEST_F(LocalEnd, CaseD1_StopEndsTheWholeTreeAndTheSlotIsFreeOnlyThen) {
   EXPECT_EQ(left_at_tree_gone, 0U);
   EXPECT_TRUE(news->has("ended 1.1 stopped 15"));
   EXPECT_TRUE(news->records[kFirst].stop_asked);
+}
+
+TEST_F(LocalEnd, AFrozenTreeStandsStillAndItsTimeLimitWaits) {
+  LaunchOrder one = shell(kFirst, "(while :; do echo line; sleep 0.05; done) & wait");
+  one.time_limit = Milliseconds(1000);
+  launcher->start(one);
+  until_log(kFirst, "line");
+  launcher->freeze(kFirst, true);
+  const auto stands_still = [&] {
+    const auto pids = processes("echo line; sleep 0.05");
+    return !pids.empty() && std::all_of(pids.begin(), pids.end(), [](std::int64_t pid) {
+      const auto stat = read_proc_stat(pid);
+      return stat && stat->state == 'T';
+    });
+  };
+  until(stands_still);
+  const std::string before = log_of(kFirst);
+  // Twice its limit goes by: a limit that went on would end it in this time.
+  bool over = false;
+  loop->call_after(Milliseconds(2000), [&] { over = true; });
+  until([&] { return over; });
+  EXPECT_TRUE(stands_still());
+  EXPECT_EQ(log_of(kFirst), before);
+  EXPECT_FALSE(news->has("ended 1.1"));
+  launcher->freeze(kFirst, false);
+  until([&] { return log_of(kFirst).size() > before.size(); });
+  until_news("tree_gone 1.1");
+  EXPECT_TRUE(news->has("ended 1.1 timed_out 15"));
+}
+
+TEST_F(LocalEnd, AFrozenTreeIsStoppedLikeAnyOther) {
+  launcher->start(shell(kFirst, "trap 'exit 3' TERM; while :; do sleep 0.05; done"));
+  until_news("running 1.1");
+  launcher->freeze(kFirst, true);
+  launcher->stop(kFirst, false);
+  until_news("tree_gone 1.1");
+  EXPECT_TRUE(news->has("ended 1.1 stopped 3"));
 }
 
 TEST_F(LocalEnd, CaseD1_ChildrenOfOneThatExitsNormallyEndTooAndTheNextWaitsForThem) {

@@ -102,6 +102,7 @@ bool SlotKeeper::stop(AttemptId attempt, bool pruning) {
   const bool opens = std::any_of(open_.begin(), open_.end(),
                                  [&](const OpenAttempt& open) { return open.attempt == attempt; });
   if (!opens && (!holding_ || holding_->attempt != attempt)) return false;
+  wishes_[attempt].stop = true;
   wishes_[attempt].pruning = pruning;
   pass_on_wishes();
   return true;
@@ -116,14 +117,27 @@ bool SlotKeeper::kill(AttemptId attempt) {
   return false;
 }
 
+bool SlotKeeper::freeze(AttemptId attempt, bool frozen) {
+  const auto is_it = [&](const auto& one) { return one.attempt == attempt; };
+  const bool here = (holding_ && holding_->attempt == attempt) ||
+                    std::any_of(open_.begin(), open_.end(), is_it) ||
+                    std::any_of(orders_.begin(), orders_.end(), is_it);
+  if (!here) return false;
+  wishes_[attempt].frozen = frozen;
+  pass_on_wishes();
+  return true;
+}
+
 void SlotKeeper::pass_on_wishes() {
   if (!holding_ || holding_->resolving || !link_ || hello_awaited_) return;
   const auto found = wishes_.find(holding_->attempt);
   if (found == wishes_.end()) return;
   if (found->second.kill) {
     link_->send(KillOrder{holding_->attempt});
-  } else {
+  } else if (found->second.stop) {
     link_->send(StopOrder{holding_->attempt, found->second.pruning});
+  } else if (found->second.frozen) {
+    link_->send(FreezeOrder{holding_->attempt, *found->second.frozen});
   }
   wishes_.erase(found);
 }

@@ -41,6 +41,7 @@ class SlotKeeper {
   /// Whether the attempt is here (so that it was meant).
   bool stop(AttemptId attempt, bool pruning);
   bool kill(AttemptId attempt);
+  bool freeze(AttemptId attempt, bool frozen);
   void finish();
   void leave();
 
@@ -58,8 +59,10 @@ class SlotKeeper {
   };
   /// What was asked for while no shim could be told.
   struct Wish {
+    bool stop = false;
     bool kill = false;
     bool pruning = false;
+    std::optional<bool> frozen;
   };
 
   void go_on();

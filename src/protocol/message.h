@@ -66,6 +66,14 @@ struct EndAllAndLeave {
   bool operator==(const EndAllAndLeave&) const = default;
 };
 
+/// Stop the attempt's processes where they are, or let them go on. Whoever greets the shim anew
+/// lets them go on.
+struct FreezeOrder {
+  AttemptId attempt;
+  bool frozen = true;
+  bool operator==(const FreezeOrder&) const = default;
+};
+
 // From the shim.
 
 enum class ShimState : std::uint8_t {
@@ -121,7 +129,7 @@ struct NoteNews {
 /// The order is the type on the wire: only ever add at the end.
 using Message = std::variant<ControllerHello, StartOrder, StopOrder, KillOrder, LeaveWhenIdle,
                              EndAllAndLeave, ShimHello, RunningNews, DidNotStartNews,
-                             ClaimRefusedNews, EndedNews, TreeGoneNews, NoteNews>;
+                             ClaimRefusedNews, EndedNews, TreeGoneNews, NoteNews, FreezeOrder>;
 
 namespace message_detail {
 
@@ -211,6 +219,10 @@ struct Encoder {
   void operator()(const NoteNews& m) const {
     id(m.attempt);
     out.text(kText, m.text);
+  }
+  void operator()(const FreezeOrder& m) const {
+    id(m.attempt);
+    out.number(kFlag, m.frozen ? 1 : 0);
   }
 };
 
@@ -356,6 +368,8 @@ inline Result<Message> build(std::uint8_t type, Fields&& f) {
       return needs_attempt(TreeGoneNews{f.attempt});
     case 12:
       return needs_attempt(NoteNews{f.attempt, std::move(f.text)});
+    case 13:
+      return needs_attempt(FreezeOrder{f.attempt, f.flag});
     default:
       return fail(ErrorCode::damaged, "message of an unknown type");
   }

@@ -42,7 +42,8 @@ std::vector<Message> one_of_each() {
           ClaimRefusedNews{{5, 2}},
           EndedNews{record},
           TreeGoneNews{{5, 2}},
-          NoteNews{{5, 2}, "the log could not be cut"}};
+          NoteNews{{5, 2}, "the log could not be cut"},
+          FreezeOrder{{5, 2}, true}};
 }
 
 std::string payload(const Message& message) { return encode_message(message).substr(4); }

@@ -210,7 +210,10 @@ struct Fields {
     }
     to["points"] = std::move(points);
   }
-  void operator()(const PauseSet& r) const { to["paused"] = r.paused; }
+  void operator()(const PauseSet& r) const {
+    to["paused"] = r.paused;
+    to["frozen"] = r.frozen;
+  }
   void operator()(const WidthSet& r) const { to["slots"] = r.slots; }
   void operator()(const NoteAdded& r) const {
     if (r.trial == 0) {

@@ -164,7 +164,9 @@ Lines::Text Lines::entry(const Entry& entry, const StudyState& state, const Prog
     }
     text.push_back(paint_line(spans));
   } else if (const auto* pause = std::get_if<PauseSet>(&entry.record)) {
-    text.push_back(pause->paused ? "paused: no new starts" : "resumed: new starts again");
+    text.push_back(!pause->paused  ? "resumed: new starts again"
+                   : pause->frozen ? "paused: no new starts, running trials stand still"
+                                   : "paused: no new starts");
   } else if (const auto* width = std::get_if<WidthSet>(&entry.record)) {
     text.push_back(fmt::format("now {}", plural(width->slots, "slot")));
   } else if (std::holds_alternative<SpaceWalked>(entry.record)) {

@@ -230,7 +230,9 @@ Row LiveReporter::hint_row(Timestamp now, const StudyState& state) const {
              Style::warning}};
   }
   if (state.paused()) {
-    return {{"paused: no new starts; ", Style::warning}, {"p resumes, q leaves the view"}};
+    const char* what = state.frozen() ? "paused: no new starts, running trials stand still; "
+                                      : "paused: no new starts; ";
+    return {{what, Style::warning}, {"p resumes, q leaves the view"}};
   }
   return {{"q leave the view, d drain, p pause, Ctrl-C stop", Style::faint}};
 }

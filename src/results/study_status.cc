@@ -137,6 +137,9 @@ Status read_settings(const sqlite::Database& database, StudyStatus& status) {
   const auto paused = database.integer("SELECT value FROM settings WHERE name='paused'");
   if (!paused) return propagate(paused);
   status.paused = *paused != 0;
+  const auto frozen = database.integer("SELECT value FROM settings WHERE name='frozen'");
+  if (!frozen) return propagate(frozen);
+  status.frozen = *frozen != 0;
   const auto slots = database.integer("SELECT value FROM settings WHERE name='slots'");
   if (!slots) return propagate(slots);
   status.slots = static_cast<std::uint32_t>(*slots);

@@ -63,6 +63,7 @@ struct StudyStatus {
   bool unproposed_exact = true;
 
   bool paused = false;
+  bool frozen = false;  ///< paused, and the running trials stand still
   std::uint32_t slots = 0;
   std::vector<RunningLine> running;   ///< by trial
   std::vector<FailureLine> failures;  ///< by trial, of the present space

@@ -97,8 +97,25 @@ void Attempt::stop(bool pruning, std::int64_t now) {
   }
 }
 
+void Attempt::freeze(bool frozen, std::int64_t now) {
+  if (!frozen) return thaw(now);
+  if (phase_ != Phase::running || frozen_at_ != 0) return;
+  frozen_at_ = now;
+  stop_tree(::getpid());
+}
+
+void Attempt::thaw(std::int64_t now) {
+  if (frozen_at_ == 0) return;
+  const std::int64_t lost = now - std::exchange(frozen_at_, 0);
+  frozen_ms_ += lost;
+  last_life_ += lost;
+  for (const pid_t pid : descendants_of(::getpid())) ::kill(pid, SIGCONT);
+  if (look_at_ != 0) look_at_ = now + 1;
+}
+
 void Attempt::kill(std::int64_t now) {
   if (phase_ == Phase::gone) return;
+  thaw(now);
   if (phase_ == Phase::running) {
     cause_ = Cause::stopped;
     phase_ = Phase::ending;
@@ -110,6 +127,7 @@ void Attempt::kill(std::int64_t now) {
 // First the main process alone (and what a shell runs for it), so that a program can end its own
 // workers in order; the rest when it is gone, or has used up half of its time.
 void Attempt::begin_ending(Cause cause, std::uint64_t grace_ms, std::int64_t now) {
+  thaw(now);
   cause_ = cause;
   phase_ = Phase::ending;
   const auto grace = static_cast<std::int64_t>(grace_ms);
@@ -149,6 +167,7 @@ void Attempt::child_ended(pid_t pid, int status, const rusage& usage, std::int64
 }
 
 void Attempt::main_ended(int status, std::int64_t now) {
+  thaw(now);  // it was killed while frozen; the rest may go on
   const bool was_asked = phase_ == Phase::ending;
   phase_ = Phase::rest;
   if (std::string line = keeper_->look(); !line.empty()) note(std::move(line));
@@ -245,9 +264,11 @@ void Attempt::look_for_life(std::int64_t now) {
 std::int64_t Attempt::tick(std::int64_t now) {
   if (record_missing_ && now >= retry_record_at_) write_record(now);
   if (phase_ == Phase::gone) return record_missing_ ? retry_record_at_ : kNever;
-  const std::int64_t time_up = order_.time_limit_ms == 0 || phase_ != Phase::running
-                                   ? 0
-                                   : started_ + static_cast<std::int64_t>(order_.time_limit_ms);
+  if (frozen_at_ != 0) return record_missing_ ? retry_record_at_ : kNever;
+  const std::int64_t time_up =
+      order_.time_limit_ms == 0 || phase_ != Phase::running
+          ? 0
+          : started_ + frozen_ms_ + static_cast<std::int64_t>(order_.time_limit_ms);
   if (time_up != 0 && now >= time_up) {
     begin_ending(Cause::time_limit, order_.grace_ms, now);
   } else if (look_at_ != 0 && now >= look_at_ && phase_ == Phase::running) {

@@ -40,6 +40,10 @@ class Attempt {
   void stop(bool pruning, std::int64_t now);
   void kill(std::int64_t now);
 
+  /// Stops the whole tree where it is, or lets it go on. Its limits wait meanwhile; a stop or a
+  /// kill ends the wait.
+  void freeze(bool frozen, std::int64_t now);
+
   /// A child of the shim was reaped; it may be the main process or an orphan of its tree.
   void child_ended(pid_t pid, int status, const rusage& usage, std::int64_t now);
   void no_children_left();
@@ -65,6 +69,7 @@ class Attempt {
   void did_not_start(std::string why);
   void begin_ending(Cause cause, std::uint64_t grace_ms, std::int64_t now);
   void ask_rest();
+  void thaw(std::int64_t now);
   void kill_all(std::int64_t now);
   void main_ended(int status, std::int64_t now);
   [[nodiscard]] Outcome outcome_of(int status) const;
@@ -85,7 +90,9 @@ class Attempt {
   bool has_record_ = false;
   bool record_missing_ = false;
   std::string start_failure_;
-  std::int64_t started_ = 0;  ///< monotonic
+  std::int64_t started_ = 0;    ///< monotonic
+  std::int64_t frozen_at_ = 0;  ///< 0: not frozen
+  std::int64_t frozen_ms_ = 0;  ///< in all, until now
   std::int64_t cpu_us_ = 0;
   std::uint64_t peak_kb_ = 0;
 

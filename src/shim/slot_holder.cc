@@ -239,7 +239,10 @@ void SlotHolder::handle(Message&& message, std::int64_t now) {
       hello.attempt = attempt_->id();
     }
     tell(hello);
-    if (attempt_ != nullptr) attempt_->tell_again();
+    if (attempt_ != nullptr) {
+      attempt_->freeze(false, now);  // every run begins unpaused
+      attempt_->tell_again();
+    }
     flush();
   } else if (auto* order = std::get_if<StartOrder>(&message)) {
     if (attempt_ == nullptr || attempt_->gone()) {
@@ -253,6 +256,10 @@ void SlotHolder::handle(Message&& message, std::int64_t now) {
     if (attempt_ != nullptr && attempt_->id() == stop->attempt) attempt_->stop(stop->pruning, now);
   } else if (auto* kill = std::get_if<KillOrder>(&message)) {
     if (attempt_ != nullptr && attempt_->id() == kill->attempt) attempt_->kill(now);
+  } else if (auto* freeze = std::get_if<FreezeOrder>(&message)) {
+    if (attempt_ != nullptr && attempt_->id() == freeze->attempt) {
+      attempt_->freeze(freeze->frozen, now);
+    }
   } else if (std::holds_alternative<LeaveWhenIdle>(message)) {
     leave_when_idle_ = true;
   } else if (std::holds_alternative<EndAllAndLeave>(message)) {

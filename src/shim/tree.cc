@@ -4,6 +4,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <string>
@@ -89,6 +90,23 @@ bool is_shell(pid_t pid) {
     if (name == shell) return true;
   }
   return false;
+}
+
+void stop_tree(pid_t root) {
+  // A stopped process has no more children: when a look finds nobody new, all are stopped. The
+  // number of looks is bounded all the same, against pids that come and go by themselves.
+  constexpr int kLooks = 20;
+  std::vector<pid_t> stopped;
+  for (int look = 0; look < kLooks; ++look) {
+    bool anybody_new = false;
+    for (const pid_t pid : descendants_of(root)) {
+      if (std::find(stopped.begin(), stopped.end(), pid) != stopped.end()) continue;
+      ::kill(pid, SIGSTOP);
+      stopped.push_back(pid);
+      anybody_new = true;
+    }
+    if (!anybody_new) return;
+  }
 }
 
 void ask_to_end(pid_t pid) {

@@ -21,4 +21,7 @@ namespace seedbed::shim {
 /// TERM, and CONT, since a stopped process would not see it.
 void ask_to_end(pid_t pid);
 
+/// Stops (SIGSTOP) all descendants of a process, those that are born meanwhile too.
+void stop_tree(pid_t root);
+
 }  // namespace seedbed::shim

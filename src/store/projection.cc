@@ -163,7 +163,10 @@ struct Projection::Applier {
   }
   Status operator()(const MetricsReported&) const { return {}; }
   Status operator()(const PauseSet& record) const {
-    return tables.setting_.bind_text(1, "paused").bind(2, record.paused ? 1 : 0).run();
+    const Status paused =
+        tables.setting_.bind_text(1, "paused").bind(2, record.paused ? 1 : 0).run();
+    if (!paused) return paused;
+    return tables.setting_.bind_text(1, "frozen").bind(2, record.frozen ? 1 : 0).run();
   }
   Status operator()(const WidthSet& record) const {
     return tables.setting_.bind_text(1, "slots").bind(2, record.slots).run();

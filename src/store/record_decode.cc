@@ -362,6 +362,7 @@ Record take_metrics_reported(Fields& fields) {
 Record take_pause_set(Fields& fields) {
   PauseSet record;
   fields.boolean("paused", record.paused);
+  if (fields.find("frozen") != nullptr) fields.boolean("frozen", record.frozen);
   return record;
 }
 

@@ -277,7 +277,10 @@ struct Encoder {
     }
     json.close(']');
   }
-  void operator()(const PauseSet& record) const { json.key("paused").boolean(record.paused); }
+  void operator()(const PauseSet& record) const {
+    json.key("paused").boolean(record.paused);
+    json.key("frozen").boolean(record.frozen);
+  }
   void operator()(const WidthSet& record) const { json.key("slots").integer(record.slots); }
   void operator()(const NoteAdded& record) const {
     json.key("trial").integer(record.trial);

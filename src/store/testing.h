@@ -158,7 +158,7 @@ inline std::vector<Record> records_of_every_kind() {
       MetricsReported{attempt,
                       {{odd, kNan, -kInfinity, {5}}, {"loss", 1e300, 0.1, {kLeast}}},
                       {{odd, kMost, odd}}},
-      PauseSet{true},
+      PauseSet{true, true},
       WidthSet{12},
       NoteAdded{0, odd, odd},
   };

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace seedbed::simulation {
 namespace {
@@ -135,8 +136,21 @@ void Machine::end_main_at(AttemptId id, std::int64_t delay_ms, Outcome end) {
     const auto tree = trees_.find(id);
     if (tree == trees_.end() || tree->second.serial != serial || !tree->second.main_lives) return;
     tree->second.end = end;
+    if (tree->second.frozen) {
+      tree->second.overdue = true;
+      return;
+    }
     main_ended(id);
   });
+}
+
+void Machine::freeze(AttemptId id, bool frozen) {
+  const auto found = trees_.find(id);
+  if (found == trees_.end() || !found->second.main_lives) return;
+  Tree& tree = found->second;
+  if (frozen && tree.asked) return;
+  tree.frozen = frozen;
+  if (!frozen && std::exchange(tree.overdue, false)) end_main_at(id, 1, tree.end);
 }
 
 void Machine::leave_record(AttemptId id, const Tree& tree) {
@@ -195,6 +209,7 @@ void Machine::stop(AttemptId id) {
   }
   if (tree->second.asked || !tree->second.main_lives) return;
   tree->second.asked = true;
+  freeze(id, false);
   Outcome end = kStoppedByUs;
   const std::uint64_t manners = random_.below(10);
   if (manners == 0) end = {OutcomeKind::exited, 0, ""};
@@ -210,6 +225,7 @@ void Machine::kill(AttemptId id) {
   }
   if (tree->second.main_lives) {
     tree->second.asked = true;
+    freeze(id, false);
     return end_main_at(id, between(0, 3), kKilledByUs);
   }
   scheduler_.after(between(0, 3), Scheduler::Owner::world,
@@ -233,6 +249,7 @@ void Machine::adopt(const std::vector<OpenAttempt>& open) {
     const auto tree = trees_.find(id);
     const auto record = records_.find(id);
     if (tree != trees_.end() && tree->second.main_lives) {
+      freeze(id, false);  // a shim that a new controller greets
       const auto pid = static_cast<std::int64_t>(1000 + tree->second.serial);
       tell(id, [id, pid](LaunchListener& l) {
         l.attempt_running(id, {pid, static_cast<std::uint64_t>(pid), "boot", "host"});

@@ -29,6 +29,7 @@ class Machine {
   void start(AttemptId id, const Allocation& allocation, const Point& point);
   void stop(AttemptId id);
   void kill(AttemptId id);
+  void freeze(AttemptId id, bool frozen);
   void leave();
 
   // Faults.
@@ -56,6 +57,8 @@ class Machine {
     std::uint64_t serial = 0;  // events of a former life of this entry are void
     bool main_lives = true;
     bool asked = false;
+    bool frozen = false;
+    bool overdue = false;  // its end came while it was frozen
     Outcome end;
   };
   struct Log {

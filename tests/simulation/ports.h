@@ -128,6 +128,10 @@ class SimLauncher : public Launcher {
     machine_.kill(attempt);
     fate_.call();
   }
+  void freeze(AttemptId attempt, bool frozen) override {
+    fate_.call();
+    machine_.freeze(attempt, frozen);
+  }
   void finish() override {}
   void leave() override { machine_.leave(); }
 

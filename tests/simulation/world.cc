@@ -312,7 +312,7 @@ void World::somebody_acts(std::uint64_t which) {
       return controller.submit(StopAsked{random_.below(2) == 0});
     case 2:
       note("pause or resume");
-      return controller.submit(PauseAsked{random_.below(2) == 0});
+      return controller.submit(PauseAsked{random_.below(2) == 0, random_.below(3) == 0});
     case 3:
       note("slots");
       return controller.submit(SlotsAsked{static_cast<std::uint32_t>(random_.below(10))});
