@@ -28,7 +28,7 @@ TEST(Engine, FreezingStopsTheRunningTrialsWhereTheyAre) {
   Bench bench(small_config(2));
   bench.begin();
   bench.answer(3);
-  bench.give(AttemptIsRunning{{.attempt = {1, 1}}});
+  bench.runs({1, 1});
   bench.give(CancelAsked{{2}});  // one that is asked to end goes on ending
   EXPECT_EQ(bench.give(PauseAsked{true, true}), "paused and frozen | freeze 1.1");
   EXPECT_EQ(bench.give(PauseAsked{true, false}), "") << "a plain pause thaws nothing";
