@@ -252,7 +252,7 @@ class Box:
         merged = {**self.env, **(env or {})}
         return {name: str(value) for name, value in merged.items() if value is not None}
 
-    def _argv(self, arguments):
+    def argv(self, arguments):
         return [str(binary_folder() / "seedbed"), *map(str, arguments)]
 
     def exec(self, argv, timeout=TIMEOUT, env=None, cwd=None, stdin=None, preexec=None):
@@ -283,7 +283,7 @@ class Box:
 
     def run(self, *arguments, **options):
         """`seedbed ARGUMENTS…` to its end, without a terminal."""
-        return self.exec(self._argv(arguments), **options)
+        return self.exec(self.argv(arguments), **options)
 
     def ok(self, *arguments, **options):
         """The same, and it must give 0."""
@@ -300,7 +300,7 @@ class Box:
         number = len(self.children)
         out, err = self.home / f"out-{number}.txt", self.home / f"err-{number}.txt"
         with out.open("wb") as out_file, err.open("wb") as err_file:
-            process = subprocess.Popen(self._argv(arguments), cwd=cwd or self.cwd,
+            process = subprocess.Popen(self.argv(arguments), cwd=cwd or self.cwd,
                                        env=self._environment(env), stdin=subprocess.DEVNULL,
                                        stdout=out_file, stderr=err_file, preexec_fn=preexec)
         background = Background(self, process, out, err)
@@ -309,7 +309,7 @@ class Box:
 
     def terminal(self, *arguments, columns=100, lines=30, env=None):
         """`seedbed ARGUMENTS…` on a pseudo-terminal of that size."""
-        environment, argv = self._environment(env), self._argv(arguments)
+        environment, argv = self._environment(env), self.argv(arguments)
         pid, master = pty.fork()
         if pid == 0:
             try:

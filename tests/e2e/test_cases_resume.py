@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 
+import pytest
 from conftest import wait_until
 
 PY = "/usr/bin/python3"
@@ -159,3 +160,15 @@ def test_case_K5_the_direction_must_be_clear(box):
     assert done.code == 2 and "goal" in done.err, done.text
     done = box.run("run", "n=1", "--metric", "loss", "--name", "t", "--", "echo", "loss=1", "{n}")
     assert done.code == 0 and "minimize" in done.out, done.text
+
+
+def test_case_I15_without_a_network_everything_is_the_same(box):
+    probe = box.exec(["unshare", "--net", "/bin/true"])
+    if probe.code != 0:
+        pytest.skip(f"no network namespace can be made here: {probe.err[:200]}")
+    done = box.exec(["unshare", "--net", *box.argv(
+        ["run", "n=1,2,3,4", "--slots", "2", "--name", "s", "--metric", "loss", "--goal", "minimize",
+         "--", "sh", "-c", 'test -n "$MASTER_PORT" && echo loss=$1', "x", "{n}"])])
+    assert done.code == 0, done.text
+    assert list(box.states().values()) == ["completed"] * 4
+    assert "n = 1" in box.ok("best", "s").out
