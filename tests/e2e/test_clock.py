@@ -133,7 +133,7 @@ retries: {count: 1, wait: 700ms}
     wait_until(lambda: box.rows("SELECT 1 FROM records WHERE kind = 'trial_requeued'")
                if box.states() else False)
     clock.set(0)
-    box.wait_for("completed", timeout=2)
+    box.wait_for("completed")
     assert run.wait().code == 0
 
 
@@ -154,4 +154,4 @@ slots: 1
         box.write("go", "")
         assert run.wait().code == 0, run.out
     else:      # reached, although the clock says otherwise
-        assert run.wait(3).code == 6
+        assert run.wait().code == 6
