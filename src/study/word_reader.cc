@@ -401,6 +401,9 @@ Result<Dimension> read_word(std::string_view word, int word_index) {
   if (!is_valid_utf8(word)) {
     return tl::unexpected(source.error(0, "the word is not valid UTF-8"));
   }
+  if (const std::size_t zero = word.find('\0'); zero != std::string_view::npos) {
+    return tl::unexpected(source.error(zero, "a NUL byte cannot be passed to a program"));
+  }
   const std::size_t equals = word.find('=');
   if (equals == std::string_view::npos) {
     return tl::unexpected(source.error(0, in_ticks(word) + " is not NAME=SPEC",
