@@ -81,7 +81,7 @@ def test_case_J7_every_trial_has_its_own_free_port(box):
 
 def test_case_J9_the_environment_of_the_shell_that_started_it(box, show_py):
     done = box.exec(["env", "-i", "PATH=/usr/bin:/bin", "XDG_RUNTIME_DIR=" + str(box.runtime),
-                     box._argv([])[0], "run", "n=1", "--name", "s", "--", "python3", "show.py"])
+                     box.argv([])[0], "run", "n=1", "--name", "s", "--", "python3", "show.py"])
     assert done.code == 0, done.text
     body = box.rows("SELECT body FROM records WHERE kind = 'attempt_started'")[0]["body"]
     assert "/usr/bin/python3" in body
