@@ -26,6 +26,10 @@ enum class ValueKind {
 /// where a few levels of the file stand around it.
 inline constexpr int kMaxNesting = 50;
 
+/// Longest key within such a value, in bytes: written as JSON, with escapes, it must stay below the
+/// 1,024 characters that YAML allows for a key.
+inline constexpr std::size_t kMaxKeyBytes = 128;
+
 /// One value with the spelling the user typed. Equality is identity: (kind, canonical form), so
 /// `1e-3` == `0.001`, `1` != `1.0`, and the text `1` != the integer `1`. Zero has no sign: `-0.0`
 /// == `0.0`. Digits are compared as decimals, never rounded through a double. Immutable.

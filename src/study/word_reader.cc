@@ -250,6 +250,10 @@ class SpecParser {
       ++at_;
       Result<Value> value = nested_value();
       if (!value) return propagate(value);
+      if (key->spelling().size() > kMaxKeyBytes) {
+        return error(start, "a key longer than " + std::to_string(kMaxKeyBytes) + " bytes",
+                     "keep the map in a file of its own");
+      }
       if (!entries.emplace(key->spelling(), json_value(*value)).second) {
         return error(key_offset, "key " + in_ticks(key->spelling()) + " is written twice");
       }
