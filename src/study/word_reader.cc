@@ -251,7 +251,7 @@ class SpecParser {
       Result<Value> value = nested_value();
       if (!value) return propagate(value);
       if (key->spelling().size() > kMaxKeyBytes) {
-        return error(start, "a key longer than " + std::to_string(kMaxKeyBytes) + " bytes",
+        return error(key_offset, "a key longer than " + std::to_string(kMaxKeyBytes) + " bytes",
                      "keep the map in a file of its own");
       }
       if (!entries.emplace(key->spelling(), json_value(*value)).second) {
