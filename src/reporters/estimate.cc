@@ -8,6 +8,11 @@ namespace seedbed {
 namespace {
 
 constexpr double kFarthestMs = 1e14;  // some thousand years: nobody reads further
+constexpr double kOverdueMs = 1000;   // what is late by less than this may only be slow to be seen
+
+std::string plural(std::uint64_t count, std::string_view word) {
+  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+}
 
 }  // namespace
 
@@ -25,13 +30,31 @@ Estimate estimate_end(const EstimateBasis& basis) {
   if (basis.finished == 0) return {std::nullopt, "no trial has finished yet"};
 
   const double mean = static_cast<double>(std::max<std::int64_t>(basis.mean.count(), 1));
-  const std::uint64_t slots = std::max<std::uint64_t>(basis.slots, 1);
+  std::uint64_t slots = std::max<std::uint64_t>(basis.slots, 1);
   std::vector<double> busy;  // how long each running trial still needs, ascending
-  for (const Milliseconds taken : basis.busy) {
-    busy.push_back(std::clamp(mean - static_cast<double>(std::max<std::int64_t>(taken.count(), 0)),
-                              mean / 10, mean));
+  std::uint64_t overdue = 0;
+  double longest = 0;  // what an overdue one has taken
+  for (const Milliseconds given : basis.busy) {
+    const double taken = static_cast<double>(std::max<std::int64_t>(given.count(), 0));
+    if (taken > 2 * mean && taken > mean + kOverdueMs) {
+      ++overdue;
+      longest = std::max(longest, taken);
+    } else {
+      busy.push_back(std::clamp(mean - taken, mean / 10, mean));
+    }
   }
   std::sort(busy.begin(), busy.end());
+  // Where trials outlive the mean and few have finished, the mean says nothing about the others.
+  if (overdue > 0 && (basis.finished < 10 * overdue || overdue >= slots)) {
+    return {std::nullopt,
+            fmt::format("{} {} taken {} so far, the {} {} on average",
+                        plural(overdue, "running trial"), overdue == 1 ? "has" : "have",
+                        format_duration(Milliseconds(static_cast<std::int64_t>(longest))),
+                        basis.finished == 1 ? "finished one"
+                                            : fmt::format("{} finished ones", basis.finished),
+                        format_duration(basis.mean))};
+  }
+  slots -= overdue;  // nobody knows when they give up their slots
 
   // Trials of equal length on slots that come free within one length: each slot takes its turn,
   // and the rest of the division goes to those free first. This is the exact schedule.
@@ -48,8 +71,14 @@ Estimate estimate_end(const EstimateBasis& basis) {
   if (*basis.waiting >= slots) left = std::max(left, free_at(slots - 1) + rounds * mean);
   if (rest > 0) left = std::max(left, free_at(rest - 1) + (rounds + 1) * mean);
 
-  std::string how = fmt::format("from {} finished trial{}, {} slot{}", basis.finished,
-                                basis.finished == 1 ? "" : "s", slots, slots == 1 ? "" : "s");
+  std::string how = fmt::format("from {}, {}", plural(basis.finished, "finished trial"),
+                                plural(slots + overdue, "slot"));
+  if (overdue > 0) {
+    left = std::max(left, longest);
+    how +=
+        fmt::format("; {} longer", overdue == 1 ? "1 running trial takes"
+                                                : fmt::format("{} running trials take", overdue));
+  }
   return {Milliseconds(static_cast<std::int64_t>(std::min(left, kFarthestMs))), std::move(how)};
 }
 

@@ -31,7 +31,10 @@ struct Estimate {
 };
 
 /// Every trial is expected to take the mean time of the finished ones; a running one the rest of
-/// it, at least a tenth. The waiting ones then go to the slot that is free first, as they will.
+/// it, at least a tenth. The waiting ones then go to the slot that is free first, as they will. A
+/// running trial that has taken more than twice the mean is expected to take as long again, and
+/// keeps its slot; where such trials are more than a tenth of the finished ones, the end is not
+/// known.
 [[nodiscard]] Estimate estimate_end(const EstimateBasis& basis);
 
 }  // namespace seedbed

@@ -33,9 +33,29 @@ TEST(Estimate, ARunningTrialNeedsOnlyItsRest) {
 }
 
 TEST(Estimate, AnOverdueTrialNeverGivesANegativeRest) {
-  EXPECT_EQ(estimate_end(basis(3, 10, 1, {Milliseconds(99'000)}, 0)).left->count(), 1000);
+  EXPECT_EQ(estimate_end(basis(3, 10, 1, {Milliseconds(19'000)}, 0)).left->count(), 1000);
   // A clock set back makes the time taken negative.
   EXPECT_EQ(estimate_end(basis(3, 10, 1, {Milliseconds(-5000)}, 0)).left->count(), 10'000);
+}
+
+TEST(Estimate, ATrialThatHasOutlivedTheMeanIsNotNearlyDone) {
+  EstimateBasis b = basis(2, 0, 4, {Milliseconds(92'000), Milliseconds(3000)}, 0);
+  b.mean = Milliseconds(1);
+  EXPECT_EQ(estimate_end(b).text(),
+            "end not known: 2 running trials have taken 1m 32s so far, the 2 finished ones 1ms on "
+            "average");
+  EXPECT_EQ(
+      estimate_end(basis(1, 10, 2, {Milliseconds(21'000)}, 5)).text(),
+      "end not known: 1 running trial has taken 21.0s so far, the finished one 10.0s on average");
+  // One of many: the others are still known.
+  EXPECT_EQ(
+      estimate_end(basis(10, 10, 2, {Milliseconds(60'000)}, 0)).text(),
+      "done in about 1m 00s (from 10 finished trials, 2 slots; 1 running trial takes longer)");
+  EXPECT_EQ(estimate_end(basis(10, 10, 2, {Milliseconds(60'000)}, 9)).left->count(), 90'000);
+  EXPECT_FALSE(estimate_end(basis(10, 10, 1, {Milliseconds(60'000)}, 9)).left) << "its only slot";
+  // A moment late is not overdue: it may have ended, unseen yet.
+  b.busy = {Milliseconds(900)};
+  EXPECT_TRUE(estimate_end(b).left);
 }
 
 TEST(Estimate, SaysWhyItCannotBeTold) {

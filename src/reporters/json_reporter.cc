@@ -24,6 +24,8 @@ Json number(double value) {
   return format_number(value);
 }
 
+double seconds(Milliseconds duration) { return static_cast<double>(duration.count()) / 1000; }
+
 Json moment(Timestamp time) {
   if (time.ms == 0) return nullptr;
   return format_timestamp(time);
@@ -178,8 +180,8 @@ struct Fields {
   void operator()(const AttemptEnded& r) const {
     put_attempt(to, r.attempt);
     to["outcome"] = outcome(r.outcome);
-    to["wall_ms"] = r.usage.wall_ms;
-    to["cpu_ms"] = r.usage.cpu_ms;
+    to["wall_s"] = seconds(Milliseconds(r.usage.wall_ms));
+    to["cpu_s"] = seconds(Milliseconds(r.usage.cpu_ms));
     to["peak_memory"] = r.usage.peak_memory;
     to["log_bytes"] = r.usage.log_bytes;
   }
@@ -310,8 +312,8 @@ class JsonReporter final : public Reporter {
     object["folder"] = trial->folder;
     object["attempts"] = trial->attempts.size();
     const AttemptStatus* attempt = last_ended(*trial);
-    object["wall_ms"] = nullptr;
-    if (attempt != nullptr) object["wall_ms"] = wall_time(*attempt).count();
+    object["wall_s"] = nullptr;
+    if (attempt != nullptr) object["wall_s"] = seconds(wall_time(*attempt));
     Json metrics = Json::object();
     for (const auto& [name, value] : trial->last_metrics) metrics[name] = number(value);
     object["metrics"] = std::move(metrics);

@@ -299,6 +299,10 @@ std::string Lines::stopping(const RunStopping& stopping, Timestamp since, Timest
                             std::uint64_t running) const {
   const std::string trials = plural(running, "running trial");
   std::string text;
+  if (running == 0 && stopping.mode != StopMode::leave) {
+    text = "no new starts";
+    return one_line(stopping.reason.empty() ? text : text + " (" + stopping.reason + ")");
+  }
   switch (stopping.mode) {
     case StopMode::drain:
       text =

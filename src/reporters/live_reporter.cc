@@ -226,7 +226,7 @@ Row LiveReporter::best_row(const StudyState& state) const {
 Row LiveReporter::hint_row(Timestamp now, const StudyState& state) const {
   if (state.stopping()) {
     return {{spoken_.lines().stopping(*state.stopping(), spoken_.stopping_since(), now,
-                                      state.open_attempts().size()),
+                                      running_attempts(state)),
              Style::warning}};
   }
   if (state.paused()) {

@@ -328,6 +328,37 @@ TEST(PlainReporter, AClockSetBackDoesNotSilenceTheProgress) {
   EXPECT_FALSE(has(text, "-1d")) << "no negative durations: " << text;
 }
 
+TEST(PlainReporter, CaseI9_AHaltSpeaksOfRunningTrialsOnlyWhileSomeRun) {
+  Plain plain;
+  Story& story = plain.story;
+  story.begin({"1", "2"}, {"0"});
+  const RunStopping halt{1, StopMode::drain, 6, "1 trial failed (halt rule)"};
+  Outcome failed;
+  failed.code = 1;
+  story.start(1, 0);
+  plain.take();
+  story.commit({Story::ended(1, failed, 1000), Story::fate(1, TrialState::failed, "exit code 1"),
+                AllocationReleased{{1, 1}}, halt});
+  std::string text = plain.take();
+  EXPECT_TRUE(has(text, "no new starts (1 trial failed (halt rule))\n")) << text;
+  EXPECT_FALSE(has(text, "running trial")) << text;
+}
+
+TEST(PlainReporter, CaseI9_AHaltAfterTheVeryLastTrialIsNoNews) {
+  Plain plain;
+  Story& story = plain.story;
+  story.begin({"1"}, {"0"});
+  Outcome failed;
+  failed.code = 1;
+  story.start(1, 0);
+  plain.take();
+  story.commit({Story::ended(1, failed, 1000), Story::fate(1, TrialState::failed, "exit code 1"),
+                AllocationReleased{{1, 1}},
+                RunStopping{1, StopMode::drain, 6, "1 trial failed (halt rule)"}});
+  const std::string text = plain.take();
+  EXPECT_FALSE(has(text, "halt rule")) << text;
+}
+
 TEST(PlainReporter, CaseD13_EachStepOfTheLadderIsSaidWithWhatTheNextDoes) {
   Plain plain;
   Story& story = plain.story;

@@ -31,6 +31,14 @@ Milliseconds wall_time(const AttemptStatus& attempt) {
   return attempt.ended_at - attempt.started_at;
 }
 
+std::uint64_t running_attempts(const StudyState& state) {
+  std::uint64_t running = 0;
+  for (const AttemptId id : state.open_attempts()) {
+    if (state.attempt(id)->phase != AttemptPhase::ended) ++running;
+  }
+  return running;
+}
+
 std::optional<double> last_objective(const TrialStatus& trial, const StudyState& state) {
   if (!state.space() || state.space()->metric.empty()) return std::nullopt;
   const auto found = trial.last_metrics.find(state.space()->metric);

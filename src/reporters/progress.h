@@ -17,6 +17,9 @@ namespace seedbed {
 /// Wall time of an attempt that has ended.
 [[nodiscard]] Milliseconds wall_time(const AttemptStatus& attempt);
 
+/// Attempts under way: begun or planned, not ended.
+[[nodiscard]] std::uint64_t running_attempts(const StudyState& state);
+
 /// The last value of the objective's metric; nothing when it was never reported or none is named.
 [[nodiscard]] std::optional<double> last_objective(const TrialStatus& trial,
                                                    const StudyState& state);

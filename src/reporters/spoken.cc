@@ -70,7 +70,10 @@ void Spoken::take_stopping(const StudyState& state, std::vector<std::string>& te
   stopping_ = state.stopping();
   stopping_since_ = now_;
   if (!stopping_ || !started_) return;
-  text.push_back(lines_.stopping(*stopping_, stopping_since_, now_, state.open_attempts().size()));
+  const std::uint64_t running = running_attempts(state);
+  // The last trial has ended: a stop changes nothing any more.
+  if (running == 0 && progress_.waiting(state) == std::uint64_t{0}) return;
+  text.push_back(lines_.stopping(*stopping_, stopping_since_, now_, running));
 }
 
 std::vector<std::string> Spoken::take_time(Timestamp now, const StudyState& state) {
