@@ -27,7 +27,10 @@ void add_study_options(CLI::App& command, Invocation& invocation, bool positiona
 
 void add_output_option(CLI::App& command, Invocation& invocation,
                        std::vector<std::string> choices) {
-  command.add_option("--output", invocation.output, "Form of the output")
+  // Tables have the word of `export` too.
+  const bool table = std::find(choices.begin(), choices.end(), "csv") != choices.end();
+  command
+      .add_option(table ? "--output,--format" : "--output", invocation.output, "Form of the output")
       ->check(CLI::IsMember(std::move(choices)))
       ->capture_default_str();
 }
@@ -72,7 +75,10 @@ Result<std::string> find_study(const Invocation& invocation) {
     }
     return canonical_path(found.front().dir);
   }
-  for (const std::string& candidate : {invocation.dir + "/" + wanted, wanted}) {
+  std::vector<std::string> candidates = {invocation.dir + "/" + wanted, wanted};
+  // With a slash it is a path, whatever names there are.
+  if (wanted.find('/') != std::string::npos) std::swap(candidates[0], candidates[1]);
+  for (const std::string& candidate : candidates) {
     if (path_exists(candidate + "/study.db")) return canonical_path(candidate);
   }
   std::vector<std::string> names;

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <cstdio>
 #include <memory>
 
@@ -96,9 +97,12 @@ std::string missing_text(const Configuration& row) {
 }
 
 Table comparison_table(const Comparison& comparison) {
+  constexpr std::array<std::string_view, 5> kOwn = {"mean", "std", "n", "missing", "trials"};
   Table table;
   const std::string what = comparison.metric + " (" + comparison.by.text() + ")";
-  for (const std::string& name : comparison.varying) table.columns.push_back({name});
+  for (const std::string& name : comparison.varying) {
+    table.columns.push_back({parameter_column_name(name, kOwn)});
+  }
   table.columns.push_back({"mean", "mean " + what, Align::right});
   table.columns.push_back({"std", "std (n-1)", Align::right});
   table.columns.push_back({"n", "n", Align::right});
@@ -162,8 +166,10 @@ Table best_table(const Best& found, const Snapshot& snapshot) {
     row.emplace_back();
     row.push_back(Cell::integer(1));
   }
+  std::vector<std::string> own;
+  for (const Column& column : table.columns) own.push_back(column.name);
   for (const Parameter& parameter : point->parameters) {
-    table.columns.push_back({parameter.name});
+    table.columns.push_back({parameter_column_name(parameter.name, own)});
     row.push_back(Cell::value(parameter.value));
   }
   table.rows.push_back(std::move(row));
@@ -257,6 +263,7 @@ void add_compare_command(CLI::App& app, Invocation& invocation) {
   add_study_options(*command, invocation);
   add_compare_options(*command, *words);
   add_output_option(*command, invocation, {"text", "json", "jsonl", "csv"});
+  command->footer("Example:\n  seedbed compare digits --metric val/acc --by mean-last:10");
   command->callback([&invocation, words] {
     invocation.action = [&invocation, words] { return compare_command(invocation, *words); };
   });
@@ -269,6 +276,7 @@ void add_best_command(CLI::App& app, Invocation& invocation) {
   add_compare_options(*command, *words);
   command->add_flag("--single", words->single, "Compare single trials, not means over seeds");
   add_output_option(*command, invocation, {"text", "json", "jsonl", "csv"});
+  command->footer("Example:\n  seedbed best digits --metric val/acc --goal maximize");
   command->callback([&invocation, words] {
     invocation.action = [&invocation, words] { return best_command(invocation, *words); };
   });
@@ -277,8 +285,9 @@ void add_best_command(CLI::App& app, Invocation& invocation) {
 void add_export_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("export", "Everything, in stable columns");
   add_study_options(*command, invocation);
-  command->add_option("--format", invocation.output, "csv, json or jsonl")
+  command->add_option("--format,--output", invocation.output, "Form of the output (default: csv)")
       ->check(CLI::IsMember({"csv", "json", "jsonl"}));
+  command->footer("Example:\n  seedbed export digits --format csv > digits.csv");
   command->callback([&invocation] {
     invocation.action = [&invocation] {
       if (invocation.output == "text") invocation.output = "csv";

@@ -112,7 +112,8 @@ bool holds(const Names& names, std::string_view name) {
 }
 
 TrialColumn parameter_column(std::string_view name, std::string_view head) {
-  return {{std::string(head), std::string(name), true},
+  // People must be able to tell it from our own column of that name, too.
+  return {{std::string(head), parameter_column_name(name, own_columns()), true},
           [wanted = std::string(name)](const TrialRow& trial) -> ResultCell {
             const Value* value = trial.point.find(wanted);
             if (value == nullptr) return {};
@@ -183,7 +184,9 @@ std::optional<TrialColumn> metric_column(const Snapshot& snapshot, std::string_v
 
 Error unknown_column(const Snapshot& snapshot, std::string_view name) {
   std::vector<std::string> known = own_columns();
-  known.insert(known.end(), snapshot.parameters.begin(), snapshot.parameters.end());
+  for (const std::string& parameter : snapshot.parameters) {
+    known.push_back(parameter_column_name(parameter, own_columns()));
+  }
   known.insert(known.end(), snapshot.metric_names.begin(), snapshot.metric_names.end());
   std::string message = fmt::format("there is no column \"{}\"", one_line(name, 60));
   if (const auto near = nearest(name, known)) {
@@ -231,19 +234,19 @@ std::optional<MeanLastColumn> mean_last_column(std::string_view name) {
 Result<TrialColumn> find_column(const Snapshot& snapshot, std::string_view name, Timestamp now) {
   constexpr std::string_view kParameter = "param.";
   constexpr std::string_view kMetric = "metric.";
-  if (holds(snapshot.parameters, name)) return parameter_column(name, name);
+  if (name.starts_with(kParameter)) {
+    const std::string_view rest = name.substr(kParameter.size());
+    if (holds(snapshot.parameters, rest)) return parameter_column(rest, name);
+  }
+  if (name.starts_with(kMetric)) {
+    if (auto column = metric_column(snapshot, name.substr(kMetric.size()), name)) return *column;
+  }
   if (const OwnColumn* own = own_column(name)) {
     return TrialColumn{{own->name, own->heading, false},
                        [cell = own->cell, now](const TrialRow& trial) { return cell(trial, now); }};
   }
+  if (holds(snapshot.parameters, name)) return parameter_column(name, name);
   if (auto column = metric_column(snapshot, name, name)) return *column;
-  if (name.substr(0, kParameter.size()) == kParameter) {
-    const std::string_view rest = name.substr(kParameter.size());
-    if (holds(snapshot.parameters, rest)) return parameter_column(rest, name);
-  }
-  if (name.substr(0, kMetric.size()) == kMetric) {
-    if (auto column = metric_column(snapshot, name.substr(kMetric.size()), name)) return *column;
-  }
   return tl::unexpected<Error>(unknown_column(snapshot, name));
 }
 

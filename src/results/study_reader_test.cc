@@ -173,7 +173,11 @@ TEST(StudyReader, CaseI13_EverythingAboutATrialAndTheLineThatRepeatsIt) {
   EXPECT_EQ(attempt.code_hash, "0123456789abcdef");
   EXPECT_EQ(attempt.log, study.dir() + "/trials/1-folder/attempt-1.log");
   EXPECT_EQ(details->repeat_line(),
-            "cd '/home/me/my exp' && env -u DEBUG 'A=b c' OMP_NUM_THREADS=1 python3 train.py " +
+            "cd '/home/me/my exp' && env -u DEBUG 'A=b c' OMP_NUM_THREADS=1 SEEDBED_STUDY_DIR=" +
+                study.dir() + " SEEDBED_TRIAL=1 SEEDBED_ATTEMPT=1 SEEDBED_SLOT=" +
+                std::to_string(attempt.allocation.slot) + " SEEDBED_PARAMS=" + study.dir() +
+                "/trials/1-folder/params.json SEEDBED_METRICS=/dev/null "
+                "SEEDBED_STOP=/dev/null/stop SEEDBED_TRIAL_DIR=\"$(mktemp -d)\" python3 train.py " +
                 shell_quote("--name=it's a test"));
 }
 

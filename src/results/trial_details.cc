@@ -113,29 +113,41 @@ Status read_attempts(const sqlite::Database& database, TrialDetails& details) {
 
 }  // namespace
 
-std::string AttemptDetails::repeat_line(bool with_seedbed) const {
-  if (argv.empty()) return {};
+std::string TrialDetails::folder_path() const { return study_dir + "/trials/" + row.folder; }
+
+std::string TrialDetails::repeat_line(const AttemptDetails& attempt) const {
+  if (attempt.argv.empty()) return {};
   // env(1) wants its options before its assignments.
   std::string removed, set;
-  for (const Variable& variable : env) {
-    if (!with_seedbed && variable.name.rfind("SEEDBED_", 0) == 0) continue;
+  const auto assign = [&set](const std::string& name, const std::string& value) {
+    set += " " + shell_quote(name + "=" + value);
+  };
+  for (const AttemptDetails::Variable& variable : attempt.env) {
+    if (variable.name.starts_with("SEEDBED_")) continue;
     if (variable.value) {
-      set += " " + shell_quote(variable.name + "=" + *variable.value);
+      assign(variable.name, *variable.value);
     } else {
       removed += " -u " + shell_quote(variable.name);
     }
   }
+  assign("SEEDBED_STUDY_DIR", study_dir);
+  assign("SEEDBED_TRIAL", std::to_string(row.number));
+  assign("SEEDBED_ATTEMPT", std::to_string(attempt.attempt));
+  assign("SEEDBED_SLOT", std::to_string(attempt.allocation.slot));
+  assign("SEEDBED_PARAMS", folder_path() + "/params.json");
+  // What the program writes through these belongs to the recorded trial; a repetition by hand gets
+  // a fresh folder, no one reads its metrics, and no one asks it to stop.
+  assign("SEEDBED_METRICS", "/dev/null");
+  assign("SEEDBED_STOP", "/dev/null/stop");
+  set += " SEEDBED_TRIAL_DIR=\"$(mktemp -d)\"";
   std::string line;
-  if (!cwd.empty()) line += "cd " + shell_quote(cwd) + " && ";
-  if (!removed.empty() || !set.empty()) line += "env" + removed + set + " ";
-  return line + shell_quote(argv);
+  if (!attempt.cwd.empty()) line += "cd " + shell_quote(attempt.cwd) + " && ";
+  return line + "env" + removed + set + " " + shell_quote(attempt.argv);
 }
-
-std::string TrialDetails::folder_path() const { return study_dir + "/trials/" + row.folder; }
 
 std::string TrialDetails::repeat_line() const {
   for (auto attempt = attempts.rbegin(); attempt != attempts.rend(); ++attempt) {
-    if (std::string line = attempt->repeat_line(); !line.empty()) return line;
+    if (std::string line = repeat_line(*attempt); !line.empty()) return line;
   }
   return {};
 }

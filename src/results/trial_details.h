@@ -36,10 +36,6 @@ struct AttemptDetails {
   std::vector<Variable> env;  ///< what differs from the user's environment
   std::string git_commit, code_file, code_hash;
   bool git_dirty = false;
-
-  /// One line for a shell that repeats this attempt by hand: folder, changed variables, command.
-  /// SEEDBED_* are left out unless `with_seedbed`. Empty when the command is not recorded.
-  [[nodiscard]] std::string repeat_line(bool with_seedbed = false) const;
 };
 
 /// Everything about one trial (case I13).
@@ -51,6 +47,10 @@ struct TrialDetails {
   std::string study_dir;
 
   [[nodiscard]] std::string folder_path() const;  ///< under the study's folder
+  /// One line for a shell that repeats an attempt by hand: folder, changed variables, command. The
+  /// program finds its parameters, but not the trial's own folder, so that it does no harm to the
+  /// record. Empty when the command is not recorded.
+  [[nodiscard]] std::string repeat_line(const AttemptDetails& attempt) const;
   /// The line that repeats its latest started attempt; empty when none has started.
   [[nodiscard]] std::string repeat_line() const;
 };

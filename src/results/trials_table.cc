@@ -24,7 +24,9 @@ std::vector<std::string> default_columns(const Snapshot& snapshot) {
     reason = reason || !trial.reason.empty();
   }
   if (outside) names.emplace_back("in_space");
-  for (const std::string& name : snapshot.varying) names.push_back(name);
+  for (const std::string& name : snapshot.varying) {
+    names.push_back(parameter_column_name(name, own_columns()));
+  }
   if (!snapshot.metric.empty()) {
     names.push_back("metric." + snapshot.metric);
     names.push_back("metric." + snapshot.metric + ":best");
@@ -39,6 +41,19 @@ std::vector<std::string> default_columns(const Snapshot& snapshot) {
   if (again) names.emplace_back("attempts");
   if (reason) names.emplace_back("reason");
   return names;
+}
+
+// A metric is shown under its bare name unless that is another column's already.
+void shorten_metric(ResultColumn& head, const Snapshot& snapshot) {
+  constexpr std::string_view kPrefix = "metric.";
+  if (!head.name.starts_with(kPrefix)) return;
+  const std::string_view bare = std::string_view(head.name).substr(kPrefix.size());
+  const auto is_it = [bare](const std::string& name) { return name == bare; };
+  if (std::any_of(own_columns().begin(), own_columns().end(), is_it) ||
+      std::any_of(snapshot.parameters.begin(), snapshot.parameters.end(), is_it)) {
+    return;
+  }
+  head.name.erase(0, kPrefix.size());
 }
 
 // What an expression sees of a cell; nothing: absent.
@@ -156,10 +171,7 @@ Result<ResultTable> trials_table(const Snapshot& snapshot, const TrialsTableOpti
   for (const std::string& name : by_default ? default_columns(snapshot) : options.columns) {
     auto column = find_column(snapshot, name, options.now);
     if (!column) return tl::unexpected<Error>(column.error().with_context("--columns"));
-    constexpr std::string_view kPrefix = "metric.";
-    if (by_default && column->head.name.rfind(kPrefix, 0) == 0) {
-      column->head.name.erase(0, kPrefix.size());
-    }
+    if (by_default) shorten_metric(column->head, snapshot);
     columns.push_back(std::move(*column));
   }
   const auto filter = Filter::make(snapshot, options);
@@ -201,14 +213,8 @@ ResultTable export_table(const Snapshot& snapshot) {
     column->head.name = std::move(name);
     columns.push_back(std::move(*column));
   };
-  Snapshot bare;  // our own columns, even where a parameter has the same name
-  for (const std::string& name : own_columns()) {
-    auto column = find_column(bare, name, {});
-    if (!column) continue;
-    column->head.heading = name;
-    columns.push_back(std::move(*column));
-  }
-  for (const std::string& name : snapshot.parameters) add(name, "param." + name);
+  for (const std::string& name : own_columns()) add(name, name);
+  for (const std::string& name : snapshot.parameters) add("param." + name, "param." + name);
   for (const std::string& name : snapshot.metric_names) {
     for (const char* part : {"last", "last_step", "min", "min_step", "max", "max_step", "n"}) {
       add("metric." + name + ":" + part, "metric." + name + "." + part);

@@ -24,9 +24,9 @@ struct TrialsTableOptions {
 /// started finished duration cpu peak_memory log_bytes metric_missing`, a parameter by its name, a
 /// metric by its name (its last value) or as `NAME:last`, `NAME:best`, `NAME:min`, `NAME:max`,
 /// `NAME:first`, `NAME:step`, `NAME:n`, `NAME:mean-last:N`. Where a name stands for several things
-/// a parameter goes before our own columns, and those before metrics; `param.NAME` and
-/// `metric.NAME` always mean the one. Durations are seconds. An unknown name is an error with a
-/// suggestion.
+/// our own columns go before parameters, and those before metrics; `param.NAME` and `metric.NAME`
+/// always mean the one, and name the column where the bare name is another's. Durations are
+/// seconds. An unknown name is an error with a suggestion.
 ///
 /// In `where` a number that is infinite counts as the largest double, NaN and what is not there as
 /// absent. Rows without a value come last, whichever way they are sorted.

@@ -131,18 +131,31 @@ TEST_F(TrialsTable, TheDurationOfARunningTrialGrows) {
   EXPECT_EQ(std::get<double>(table->rows.at(0)[1]), 2.5);
 }
 
-TEST_F(TrialsTable, AParameterGoesBeforeOurColumnsAndTheLongFormDecides) {
+TEST_F(TrialsTable, AParameterNeverTakesThePlaceOfAColumn) {
   WrittenStudy other;
   other.write(testing::sample_space());
   other.trial(1, {{{"state", Value::from_text("solid")}, {"loss", Value::integer(7)}}}, {0.5});
-  TrialsTableOptions columns;
-  columns.columns = {"state", "loss", "metric.loss", "param.state"};
-  const auto table = trials_table(other.snapshot(), columns);
+  other.trial(2, {{{"state", Value::from_text("gas")}, {"loss", Value::integer(8)}}}, {0.25});
+  TrialsTableOptions given;
+  given.columns = {"state", "loss", "metric.loss", "param.state"};
+  auto table = trials_table(other.snapshot(), given);
   ASSERT_TRUE(table) << table.error().message;
-  EXPECT_EQ(std::get<Value>(table->rows[0][0]).spelling(), "solid");
+  EXPECT_EQ(std::get<std::string>(table->rows[0][0]), "completed");
   EXPECT_EQ(std::get<Value>(table->rows[0][1]).spelling(), "7");
   EXPECT_EQ(std::get<double>(table->rows[0][2]), 0.5);
   EXPECT_EQ(std::get<Value>(table->rows[0][3]).spelling(), "solid");
+
+  given.columns = {};
+  given.where = "state == 'completed' and `param.state` == 'gas'";
+  table = trials_table(other.snapshot(), given);
+  ASSERT_TRUE(table) << table.error().message;
+  EXPECT_THAT(names_of(*table), ElementsAre("trial", "state", "param.state", "loss", "metric.loss",
+                                            "loss:best", "duration"));
+  EXPECT_THAT(trials_of(*table), ElementsAre(2));
+
+  given.where = "";
+  given.sort = {"param.state"};
+  EXPECT_THAT(trials_of(*trials_table(other.snapshot(), given)), ElementsAre(2, 1));
 }
 
 TEST_F(TrialsTable, CaseI13_TheExportHoldsEverythingInStableColumns) {

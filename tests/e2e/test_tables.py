@@ -114,6 +114,28 @@ def box_folder(box):
     return box.study_dir("s") / "trials"
 
 
+def test_tables_and_export_take_the_same_words(odd_study):
+    box = odd_study
+    for command in ("trials", "compare", "best", "export"):
+        for form in ("csv", "json", "jsonl"):
+            assert box.ok(command, "s", "--format", form).out == \
+                box.ok(command, "s", "--output", form).out
+
+
+def test_durations_are_seconds_everywhere(box):
+    out = box.ok("run", "n=1", "--name", "s", "--output", "json", "--", "sh", "-c",
+                 "sleep 0.3", "x", "{n}").out
+    events = {event["event"]: event for event in map(strict, out.splitlines())}
+    wall = events["attempt_ended"]["wall_s"]
+    assert 0.3 <= wall < 10
+    assert events["trial_finished"]["wall_s"] == wall
+    assert box.json("trials", "s")[0]["duration"] == wall
+    assert box.ok("show", "1", "--study", "s", "--output", "json").json["attempts"][0][
+        "wall_s"] == wall
+    assert "left_s" in box.run("status", "s", "--output", "json").json
+    assert "_ms\"" not in out
+
+
 def test_export_tells_empty_from_absent_in_csv(box):
     box.write("sweep.yaml", "command: ['true', '${args}']\n"
                             "parameters: {w: [\"\", !absent , None]}\n")
@@ -193,7 +215,6 @@ def test_a_finished_study_repeats_its_summary(box):
 
 # Parameters that are named like a column ------------------------------------------------------
 
-@pytest.mark.xfail(strict=True, reason="a parameter takes the place of the column of its name")
 @pytest.mark.parametrize("name", ["trial", "state", "duration", "reason"])
 def test_a_parameter_named_like_a_column_of_trials_hides_nothing(box, name):
     box.run("run", f"{name}=7,8", "--name", "s", "--", "sh", "-c", "exit 1", "x",
@@ -206,18 +227,23 @@ def test_a_parameter_named_like_a_column_of_trials_hides_nothing(box, name):
     header = next(csv.reader(io.StringIO(box.ok("trials", "s", "--output", "csv").out)))
     assert len(header) == len(set(header)), header
     # Both can be told apart: the parameter is there as well.
-    assert any(7 in row.values() for row in rows)
+    assert [row[f"param.{name}"] for row in rows] == [7, 8]
+    one = box.json("trials", "s", "--columns", f"trial,{name},param.{name}", "--where",
+                   f"`param.{name}` == 8 and state == 'failed'", "--sort", f"-param.{name}")
+    assert [(row["trial"], row[f"param.{name}"]) for row in one] == [(2, 8)]
+    assert f"param.{name}" in box.ok("trials", "s").out.splitlines()[0]
 
 
-@pytest.mark.xfail(strict=True, reason="the number of seeds takes the place of the parameter `n`")
 def test_a_parameter_named_n_is_seen_in_compare_and_best(box):
     box.ok("run", "n=10,20", "seed=0,1,2", "--name", "s", "--metric", "loss", "--goal", "minimize",
            "--", "echo", "loss={n}", "{seed}")
     rows = strict(box.ok("compare", "s", "--output", "json").out)
-    assert {value for row in rows for value in row.values() if value in (10, 20)} == {10, 20}
-    assert all(3 in row.values() for row in rows)
+    assert {row["param.n"] for row in rows} == {10, 20}
+    assert all(row["n"] == 3 for row in rows)
     best = strict(box.ok("best", "s", "--output", "json").out)[0]
-    assert 3 in best.values() and 10 in best.values()
+    assert best["n"] == 3 and best["param.n"] == 10
+    header = box.ok("best", "s", "--output", "csv").out.splitlines()[0].split(",")
+    assert len(header) == len(set(header)) and "param.n" in header
 
 
 def test_export_keeps_parameters_and_columns_apart(box):
@@ -260,7 +286,6 @@ workdir: {workdir}
     assert repeat_line(box, 1) in box.ok("show", "1", "--study", "s").out
 
 
-@pytest.mark.xfail(strict=True, reason="the line does not set SEEDBED_PARAMS")
 def test_case_I13_the_line_repeats_a_trial_that_reads_its_parameters_from_a_file(box):
     box.write("sweep.yaml", "command: [sh, -c, 'cat \"$SEEDBED_PARAMS\"']\nparams: file\n"
                             "parameters: {lr: [1e-3]}\n")
@@ -268,6 +293,18 @@ def test_case_I13_the_line_repeats_a_trial_that_reads_its_parameters_from_a_file
     done = by_hand(box, 1)
     assert done.code == 0, done.text
     assert done.out.encode() == box.log(1)
+
+
+def test_a_trial_repeated_by_hand_leaves_the_record_alone(box):
+    box.ok("run", "n=1", "--name", "s", "--", "sh", "-c",
+           'echo \'{"loss":1}\' >> "$SEEDBED_METRICS"; [ ! -e "$SEEDBED_STOP" ]; '
+           'echo "$SEEDBED_TRIAL $SEEDBED_ATTEMPT" > "$SEEDBED_TRIAL_DIR/result"', "x", "{n}")
+    files = {path: path.read_bytes() for path in box.trial_dir(1).iterdir()}
+    (box.trial_dir(1) / "result").write_text("first")
+    files[box.trial_dir(1) / "result"] = b"first"
+    done = by_hand(box, 1)
+    assert done.code == 0, done.text
+    assert {path: path.read_bytes() for path in box.trial_dir(1).iterdir()} == files
 
 
 # Cleaning up ----------------------------------------------------------------------------------
