@@ -41,6 +41,7 @@ Result<int> attach(const Invocation& invocation) {
 void add_attach_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("attach", "The live view of a running study again");
   add_study_options(*command, invocation);
+  command->footer("Example:\n  seedbed attach digits");
   command->callback([&invocation] { invocation.action = [&] { return attach(invocation); }; });
 }
 

@@ -73,10 +73,17 @@ Result<int> retry(const Invocation& invocation, const ControlOptions& options) {
 
 using Options = std::shared_ptr<ControlOptions>;
 
-CLI::App* add(CLI::App& app, Invocation& invocation, const Options& options, const char* name,
-              const char* what, bool positional_study,
+struct Words {
+  const char* name;
+  const char* what;
+  const char* example;  ///< what follows the name
+};
+
+CLI::App* add(CLI::App& app, Invocation& invocation, const Options& options, const Words& words,
+              bool positional_study,
               std::function<Result<int>(const Invocation&, const ControlOptions&)> act) {
-  CLI::App* command = app.add_subcommand(name, what);
+  CLI::App* command = app.add_subcommand(words.name, words.what);
+  command->footer(fmt::format("Example:\n  seedbed {} {}", words.name, words.example));
   add_study_options(*command, invocation, positional_study);
   command->callback([&invocation, options, act = std::move(act)] {
     invocation.action = [&invocation, options, act] { return act(invocation, *options); };
@@ -88,33 +95,37 @@ CLI::App* add(CLI::App& app, Invocation& invocation, const Options& options, con
 
 void add_control_commands(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<ControlOptions>();
-  add(app, invocation, options, "stop", "End the run: running trials go back to waiting", true,
+  add(app, invocation, options,
+      {"stop", "End the run: running trials go back to waiting", "digits --drain"}, true,
       [](const Invocation& call, const ControlOptions& given) {
         return say_to_live(call, control_request::stop(given.drain));
       })
       ->add_flag("--drain", options->drain, "Let running trials finish");
-  add(app, invocation, options, "pause", "Start no new trials", true,
+  add(app, invocation, options, {"pause", "Start no new trials", "digits --freeze"}, true,
       [](const Invocation& call, const ControlOptions& given) {
         return say_to_live(call, control_request::pause(true, given.freeze));
       })
       ->add_flag("--freeze", options->freeze,
                  "Stop the running trials where they are, too; their limits wait");
-  add(app, invocation, options, "resume", "Start trials again", true,
+  add(app, invocation, options, {"resume", "Start trials again", "digits"}, true,
       [](const Invocation& call, const ControlOptions&) {
         return say_to_live(call, control_request::pause(false));
       });
-  add(app, invocation, options, "slots", "Change how many trials run at once", false,
+  add(app, invocation, options, {"slots", "Change how many trials run at once", "8 --study digits"},
+      false,
       [](const Invocation& call, const ControlOptions& given) {
         return say_to_live(call, control_request::slots(given.slots));
       })
       ->add_option("N", options->slots, "Trials at once")
       ->required()
       ->check(CLI::Range(1U, 1'000'000U));
-  add(app, invocation, options, "cancel", "Never run these trials; stop them if they run", false,
+  add(app, invocation, options,
+      {"cancel", "Never run these trials; stop them if they run", "3 5-8 --study digits"}, false,
       cancel)
       ->add_option("TRIAL", options->trials, "Numbers: 3, 5-8")
       ->required();
-  add(app, invocation, options, "retry", "Run failed or cancelled trials again", false, retry)
+  add(app, invocation, options, {"retry", "Run failed or cancelled trials again", "--study digits"},
+      false, retry)
       ->add_option("TRIAL", options->trials, "Numbers: 3, 5-8; default: all failed ones");
 }
 

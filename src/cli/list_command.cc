@@ -13,7 +13,10 @@ std::string activity(const ListedStudy& study) {
   if (auto holder = StudyLock::holder(study.path)) {
     return "running, pid " + std::to_string(holder->pid) + " on " + holder->host;
   }
-  return study.status->finished() ? "finished" : "interrupted";
+  if (study.status->finished()) return "finished";
+  const auto& run = study.status->last_run;
+  const bool broken_off = run && (!run->ended_at || run->exit_code >= 128);
+  return broken_off ? "interrupted" : "unfinished";
 }
 
 Result<int> list(const Invocation& invocation) {
@@ -51,6 +54,7 @@ void add_list_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("list", "The studies here, a line each");
   command->add_option("--dir", invocation.dir, "Folder of the studies")->capture_default_str();
   add_output_option(*command, invocation);
+  command->footer("Example:\n  seedbed list --dir /data/studies");
   command->callback([&invocation] { invocation.action = [&] { return list(invocation); }; });
 }
 

@@ -36,9 +36,31 @@ EstimateBasis basis_of(const StudyStatus& status, Timestamp now, bool live) {
   return basis;
 }
 
-// `word`: STUDY, quoted, for lines to copy.
-std::string controller_line(const StudyStatus& status, const std::optional<LockHolder>& holder,
-                            const std::string& word) {
+/// What waits of a study that no controller runs, and how it goes on; empty when nothing does.
+/// `word`: STUDY, quoted, for lines to copy.
+std::string waiting_line(const StudyStatus& status, const std::string& word) {
+  if (status.revision == 0 || status.finished()) return {};
+  const std::uint64_t running = status.count(TrialState::running);
+  const std::uint64_t left =
+      status.count(TrialState::waiting) + running + status.unproposed.value_or(0);
+  std::string what = "trials are left";
+  if (status.unproposed) {
+    const char* verb =
+        running > 0 ? (left == 1 ? "is left" : "are left") : (left == 1 ? "waits" : "wait");
+    what = fmt::format("{}{} trial{} {}", status.unproposed_exact ? "" : "up to ", left,
+                       left == 1 ? "" : "s", verb);
+  }
+  return fmt::format("{}; to go on: seedbed run --study {}", what, word);
+}
+
+/// Work was left by `add` or `retry` after the last run had ended.
+bool left_since(const StudyStatus& status) {
+  if (!status.last_run || !status.last_run->ended_at || status.finished()) return false;
+  const int code = status.last_run->exit_code;
+  return code == 0 || code == 1 || status.changed_at != status.last_run->ended_at;
+}
+
+std::string controller_line(const StudyStatus& status, const std::optional<LockHolder>& holder) {
   if (holder) {
     return fmt::format("running (pid {} on {} since {}){}", holder->pid, holder->host,
                        holder->since,
@@ -49,12 +71,11 @@ std::string controller_line(const StudyStatus& status, const std::optional<LockH
   if (!status.last_run) return "never run";
   const RunInfo& run = *status.last_run;
   if (!run.ended_at) {
-    return fmt::format(
-        "interrupted: the controller (pid {} on {}) is gone; the same command, or "
-        "seedbed run --study {}, continues",
-        run.pid, run.host, word);
+    return fmt::format("interrupted: the controller (pid {} on {}) is gone", run.pid, run.host);
   }
-  return fmt::format("ended {} with exit code {}{}", format_timestamp(*run.ended_at), run.exit_code,
+  return fmt::format("{} {} with exit code {}{}",
+                     left_since(status) ? "has work left since; the last run ended" : "ended",
+                     format_timestamp(*run.ended_at), run.exit_code,
                      run.reason.empty() ? "" : ": " + one_line(run.reason, 200));
 }
 
@@ -73,7 +94,7 @@ void print_text(const std::string& dir, const StudyStatus& status, const Estimat
                 const std::optional<LockHolder>& holder, const std::string& best) {
   const std::string word = shell_quote(study_word(dir));
   const std::uint64_t waiting = status.count(TrialState::waiting) + status.unproposed.value_or(0);
-  std::printf("%s: %s\n", study_name(dir).c_str(), controller_line(status, holder, word).c_str());
+  std::printf("%s: %s\n", study_name(dir).c_str(), controller_line(status, holder).c_str());
   std::printf(
       "  completed %llu · running %llu · waiting %llu · failed %llu · pruned %llu · "
       "cancelled %llu",
@@ -93,7 +114,11 @@ void print_text(const std::string& dir, const StudyStatus& status, const Estimat
                 static_cast<unsigned long long>(status.metric_missing), status.metric.c_str());
   }
   if (!best.empty()) std::printf("  best %s\n", best.c_str());
-  if (!status.finished()) std::printf("  %s\n", estimate.text().c_str());
+  if (holder && !status.finished()) std::printf("  %s\n", estimate.text().c_str());
+  if (!holder) {
+    const std::string waits = waiting_line(status, word);
+    if (!waits.empty()) std::printf("  %s\n", waits.c_str());
+  }
   std::size_t shown = 0;
   for (const FailureLine& failure : status.failures) {
     if (shown++ == kShownFailures) {
@@ -128,9 +153,9 @@ void print_json(const std::string& name, const std::string& dir, const StudyStat
   json["frozen"] = status.frozen;
   json["slots"] = status.slots;
   if (estimate.left) {
-    json["seconds_left"] = static_cast<double>(estimate.left->count()) / 1000;
+    json["left_s"] = static_cast<double>(estimate.left->count()) / 1000;
   } else {
-    json["seconds_left"] = nullptr;
+    json["left_s"] = nullptr;
   }
   json["estimate"] = estimate.how;
   json["failures"] = Json::array();
@@ -143,12 +168,11 @@ void print_json(const std::string& name, const std::string& dir, const StudyStat
   std::puts(json.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
 }
 
-/// A live study has work left (6) until it ends; one that has ended exits as it ended.
+/// A live study has work left (6) until it ends; one that has ended exits as it ended, unless work
+/// came after that.
 int status_exit_code(const StudyStatus& status, bool live) {
-  if (!live && status.last_run && status.last_run->ended_at && !status.finished()) {
-    return status.last_run->exit_code;
-  }
-  return status.exit_code();
+  const bool ended = !live && status.last_run && status.last_run->ended_at && !status.finished();
+  return ended && !left_since(status) ? status.last_run->exit_code : status.exit_code();
 }
 
 Result<int> status_command(const Invocation& invocation) {
@@ -175,6 +199,7 @@ void add_status_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("status", "How far a study is, what failed, when it ends");
   add_study_options(*command, invocation);
   add_output_option(*command, invocation);
+  command->footer("Example:\n  seedbed status digits --output json");
   command->callback(
       [&invocation] { invocation.action = [&] { return status_command(invocation); }; });
 }

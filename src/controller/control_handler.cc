@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "controller/request_text.h"
+
 namespace seedbed {
 namespace {
 
@@ -94,21 +96,26 @@ class Handler {
     } else if (what == "slots") {
       const auto slots = json.at("slots").get<std::uint32_t>();
       input = SlotsAsked{slots};
-      text = fmt::format("{} trials at once from now on", slots);
+      text = fmt::format("{} trial{} at once from now on", slots, slots == 1 ? "" : "s");
+      const std::string warning = controller_.engine().width_warning(slots);
+      if (!warning.empty()) text += "; " + warning;
     } else if (what == "cancel") {
       input = CancelAsked{json.at("trials").get<std::vector<TrialNumber>>()};
-      text = "cancelled";
     } else if (what == "retry") {
       input = RetryAsked{json.at("trials").get<std::vector<TrialNumber>>()};
-      text = "waiting again";
     } else if (what == "add") {
       PointsAdded added;
       for (const Json& point : json.at("points")) added.points.push_back(point_of(point));
-      text = fmt::format("{} points given to the running controller", added.points.size());
+      const std::size_t count = added.points.size();
+      text =
+          fmt::format("{} point{} given to the running controller", count, count == 1 ? "" : "s");
       input = std::move(added);
     } else {
       return answer(answer_line(false, "unknown request: " + what));
     }
+    auto told = request_text(controller_.state(), input, clock_.wall());
+    if (!told) return answer(answer_line(false, told.error().message));
+    if (text.empty()) text = std::move(*told);
     controller_.submit(std::move(input), [answer, text] { answer(answer_line(true, text)); });
   }
 

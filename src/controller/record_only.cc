@@ -2,32 +2,24 @@
 
 #include <fmt/format.h>
 
-#include <map>
+#include <algorithm>
 
 #include "controller/held_study.h"
+#include "controller/request_text.h"
 #include "env/posix/posix.h"
 #include "study/readers.h"
 
 namespace seedbed {
 namespace {
 
-/// What a person would want to know of the records: how many trials went where.
-std::string summary(const std::vector<Entry>& entries) {
-  std::map<std::string, int> counts;
-  for (const Entry& entry : entries) {
-    if (std::holds_alternative<TrialProposed>(entry.record)) ++counts["added"];
-    if (std::holds_alternative<TrialReopened>(entry.record)) ++counts["waiting again"];
-    if (const auto* finished = std::get_if<TrialFinished>(&entry.record)) {
-      ++counts[std::string(trial_state_word(finished->state))];
-    }
-  }
-  std::string text;
-  for (const auto& [what, count] : counts) {
-    text += fmt::format("{}{} trial{} {}", text.empty() ? "" : ", ", count, count == 1 ? "" : "s",
-                        what);
-  }
-  if (text.empty()) return "nothing to change";
-  return text + "; no controller runs, the next `seedbed run` acts on it";
+/// How many trials were added.
+std::string added_text(const std::vector<Entry>& entries) {
+  const auto added = std::count_if(entries.begin(), entries.end(), [](const Entry& entry) {
+    return std::holds_alternative<TrialProposed>(entry.record) ||
+           std::holds_alternative<TrialKept>(entry.record);
+  });
+  if (added == 0) return "nothing to add: every point is there already";
+  return fmt::format("{} trial{} added", added, added == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -56,14 +48,20 @@ Result<std::string> record_only(const std::string& study_dir, const std::string&
   Engine engine(std::move(config), {});
   held->fold(engine);
   const Timestamp now = clock->wall();
-  Decision decision = engine.decide(now, input);
+  auto text = request_text(engine.state(), input, now);
   std::vector<Entry> entries;
-  for (Record& record : decision.records) entries.push_back({now, std::move(record)});
+  if (text) {
+    Decision decision = engine.decide(now, input);
+    for (Record& record : decision.records) entries.push_back({now, std::move(record)});
+  }
   if (!entries.empty()) {
     if (Status committed = held->store->commit(entries); !committed) return propagate(committed);
   }
   if (Status closed = held->store->close(); !closed) return propagate(closed);
-  return summary(entries);
+  if (!text) return text;
+  if (std::holds_alternative<PointsAdded>(input)) text = added_text(entries);
+  if (entries.empty()) return text;
+  return *text + "; no controller runs, the next `seedbed run` acts on it";
 }
 
 }  // namespace seedbed

@@ -61,6 +61,19 @@ TEST(Engine, CaseH8_TheWidthCanBeChangedWhileItRuns) {
   EXPECT_EQ(bench.give(SlotsAsked{0}), "");
 }
 
+TEST(Engine, CaseH8_SlotsBeyondTheCoresAreWarnedOfOnce) {
+  Bench bench(small_config(2));
+  bench.begin();
+  EXPECT_EQ(bench.state().slots(), 2U);
+  const auto cores = static_cast<std::uint32_t>(small_config(2).inventory.cores.size());
+  ASSERT_GT(cores, 1U);
+  EXPECT_EQ(bench.give(SlotsAsked{cores}).find("note"), std::string::npos);
+  EXPECT_EQ(bench.give(SlotsAsked{cores + 1}), fmt::format("width {}, note warning", cores + 1));
+  EXPECT_EQ(bench.give(SlotsAsked{cores + 2}), fmt::format("width {}", cores + 2));
+  EXPECT_EQ(bench.give(SlotsAsked{1}), "width 1");
+  EXPECT_EQ(bench.give(SlotsAsked{cores + 1}), fmt::format("width {}, note warning", cores + 1));
+}
+
 TEST(Engine, CancelEndsWaitingTrialsAtOnceAndStopsRunningOnes) {
   Bench bench(small_config(1));
   bench.begin();

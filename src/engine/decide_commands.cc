@@ -20,7 +20,11 @@ void Engine::Decider::operator()(const PauseAsked& input) {
 
 void Engine::Decider::operator()(const SlotsAsked& input) {
   if (!leads() || input.slots == 0 || input.slots == tally_.slots) return;
+  const bool told = !engine_.width_warning(tally_.slots).empty();
   put(WidthSet{input.slots});
+  if (std::string warning = engine_.width_warning(input.slots); !told && !warning.empty()) {
+    push(NoteAdded{0, "warning", std::move(warning)});
+  }
 }
 
 void Engine::Decider::operator()(const CancelAsked& input) {

@@ -77,6 +77,16 @@ void Engine::apply(const Entry& entry) {
   if (changed != 0) requeue(changed, entry.at);
 }
 
+std::string Engine::width_warning(std::uint32_t slots) const {
+  const std::size_t fitting = placement_.fitting(config_.request);
+  if (slots <= fitting) return {};
+  const std::size_t cores = config_.inventory.cores.size();
+  return fmt::format(
+      "{} slots share {} core{} ({} would fit): trials are not pinned and slow each "
+      "other",
+      slots, cores, cores == 1 ? "" : "s", fitting);
+}
+
 std::string Engine::why_waiting(TrialNumber number, Timestamp now) const {
   const TrialStatus* trial = state_.trial(number);
   if (trial == nullptr) return fmt::format("there is no trial {}", number);

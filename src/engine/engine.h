@@ -72,6 +72,9 @@ class Engine {
   [[nodiscard]] const StudyState& state() const { return state_; }
   [[nodiscard]] const Placement& placement() const { return placement_; }
 
+  /// What so many trials at once mean where the cores do not suffice; empty where they do.
+  [[nodiscard]] std::string width_warning(std::uint32_t slots) const;
+
   /// Why a trial does not run, in words with the numbers; for `show`.
   [[nodiscard]] std::string why_waiting(TrialNumber trial, Timestamp now) const;
 

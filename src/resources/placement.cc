@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <set>
 #include <utility>
 
@@ -49,10 +50,17 @@ bool Placement::pins() const {
 
 void Placement::set_slots(std::uint32_t slots, const Request& request) {
   slots_ = slots;
-  const auto cores = static_cast<double>(inventory_->cores.size());
-  const double each = request.cpus * request.ranks;
   // A single request above the machine is refused elsewhere, never shared.
-  shares_cores_ = slots > 1 && each <= cores && each * slots > cores + kNamedSlack;
+  const double each = request.cpus * request.ranks;
+  shares_cores_ = each <= static_cast<double>(inventory_->cores.size()) && slots > fitting(request);
+}
+
+std::uint32_t Placement::fitting(const Request& request) const {
+  const double each = request.cpus * request.ranks;
+  constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();
+  if (each <= 0 || inventory_->cores.empty()) return kMost;
+  const double fit = (static_cast<double>(inventory_->cores.size()) + kNamedSlack) / each;
+  return static_cast<std::uint32_t>(std::clamp(fit, 1.0, static_cast<double>(kMost)));
 }
 
 Placement::Micro Placement::cpus_lent() const {

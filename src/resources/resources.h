@@ -104,6 +104,8 @@ class Placement {
   /// number above what the cores give to whole requests means that they are shared from now on,
   /// as `--slots N` does at the start: nothing new is pinned.
   void set_slots(std::uint32_t slots, const Request& request);
+  /// Trials of this request that the cores suffice for side by side, at least one.
+  [[nodiscard]] std::uint32_t fitting(const Request& request) const;
 
   [[nodiscard]] std::uint32_t slots() const { return slots_; }
   [[nodiscard]] const Inventory& inventory() const { return *inventory_; }

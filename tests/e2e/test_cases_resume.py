@@ -62,7 +62,7 @@ def test_case_I3_only_the_failed_ones_run_again(box):
     assert box.count("failed") == 2
     assert box.run(*words).code == 1 and len(run_ids(box)) == 6
     box.write("fixed", "")
-    assert "2 trials" in box.ok("retry", "--study", "s").out
+    assert "2 failed trials" in box.ok("retry", "--study", "s").out
     done = box.run(*words)
     assert done.code == 0, done.text
     assert box.count("completed") == 6

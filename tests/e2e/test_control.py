@@ -74,19 +74,70 @@ def test_retry_while_it_runs(box):
     assert (box.trial_dir(1) / "attempt-1.log").exists()
 
 
-@pytest.mark.xfail(strict=True, reason="says `waiting again`, and changes nothing")
 def test_retrying_a_running_trial_does_not_claim_to_have_done_it(box):
     start(box, 2, 1)
     done = box.run("retry", "1", "--study", "s")
-    assert "waiting again" not in done.out, done.text
+    assert done.out == "s: trial 1 is running\n", done.text
+    assert box.ok("retry", "2", "--study", "s").out == "s: trial 2 was waiting already\n"
 
 
-@pytest.mark.xfail(strict=True, reason="says `cancelled` of a trial that does not exist")
+def test_a_trial_that_waits_out_its_retry_is_said_to(box):
+    run = box.start("run", box.write("sweep.yaml", """
+command: [sh, -c, 'exit 1', x, "${args}"]
+parameters: {n: [1]}
+retries: {count: 1, wait: 1h}
+"""), "--name", "s")
+    wait_until(lambda: box.states() and box.rows(
+        "SELECT 1 FROM records WHERE kind = 'trial_requeued'"))
+    said = box.ok("retry", "1", "--study", "s").out
+    assert "starts again by itself in 59m" in said or "in 1h" in said, said
+    run.interrupt()
+    run.wait()
+
+
 @pytest.mark.parametrize("command, claim", [("cancel", "cancelled"), ("retry", "waiting again")])
 def test_a_trial_that_does_not_exist_is_told_apart(box, command, claim):
     start(box, 2, 1)
     done = box.run(command, "9", "--study", "s")
     assert claim not in done.out, done.text
+    assert done.code == 2 and "there is no trial 9: the last one is 2" in done.err, done.text
+    # The others of the list are left as they are, and it is said.
+    before = box.states()
+    done = box.run(command, "1-2", "9", "11", "--study", "s")
+    assert done.code == 2 and "no trials 9, 11" in done.err, done.text
+    assert "trials 1-2 are left as they are" in done.err
+    assert box.states() == before
+
+
+@pytest.mark.parametrize("command", ["cancel", "retry"])
+def test_a_trial_that_does_not_exist_is_refused_at_rest_too(box, command):
+    box.write("go", "")
+    box.ok("run", "n=1..2", "--name", "s", "--", *WAITER)
+    done = box.run(command, "9", "1", "--study", "s")
+    assert done.code == 2 and "there is no trial 9" in done.err, done.text
+    assert "completed" in box.ok(command, "1", "--study", "s").out
+    assert list(box.states().values()) == ["completed"] * 2
+
+
+def test_what_cancel_does_is_said_of_each_trial(box):
+    box.write("go-1", "")
+    run = start(box, 4, 2)
+    box.wait_for("completed", 1)
+    wait_until(lambda: box.count("running") == 2)
+    said = box.ok("cancel", "1-4", "--study", "s").out
+    assert said == ("s: trial 1 had ended before: completed; trials 2-3 are asked to stop; "
+                    "trial 4 cancelled\n")
+    assert run.wait().code == 0
+
+
+def test_more_slots_than_cores_are_warned_of_once(box):
+    run = start(box, 2, 1)
+    for _ in range(2):
+        said = box.ok("slots", "5000", "--study", "s").out
+        assert "would fit" in said and "not pinned" in said, said
+    assert box.ok("slots", "1", "--study", "s").out == "s: 1 trial at once from now on\n"
+    box.write("go", "")
+    assert run.wait().out.count("would fit") == 1
 
 
 def test_fewer_slots_end_nothing_that_runs(box):
@@ -157,7 +208,8 @@ def test_stop_asks_and_drain_waits(box, drain):
 
 def test_adding_to_a_running_study(box):
     run = start(box, 3, 1)
-    assert "2 points" in box.ok("add", "n=7,8", "--study", "s").out
+    assert "2 points given" in box.ok("add", "n=7,8", "--study", "s").out
+    assert "1 point given" in box.ok("add", "n=8", "--study", "s").out
     wait_until(lambda: len(box.states()) == 5)
     # A point that is there already is not added again.
     box.ok("add", "n=2,9", "--study", "s")
@@ -186,7 +238,6 @@ def test_adding_to_a_finished_study(box):
     assert box.run("add", "--study", "s").code == 2
 
 
-@pytest.mark.xfail(strict=True, reason="status gives the code of the last run, not what is there")
 @pytest.mark.parametrize("command", [("add", "n=3"), ("retry",), ("retry", "1")])
 def test_status_sees_work_that_was_left_by_add_or_retry(box, command):
     box.write("go", "")
@@ -197,6 +248,16 @@ def test_status_sees_work_that_was_left_by_add_or_retry(box, command):
     assert box.count("waiting") == 1
     status = box.run("status", "s")
     assert status.code == 6, status.text
+    assert "1 trial waits" in status.out and "seedbed run --study s" in status.out, status.text
+    assert "work left" in status.out
+
+
+def test_status_of_an_interrupted_study_says_how_to_go_on(box):
+    run = start(box, 3, 1)
+    run.signal(signal.SIGTERM)
+    assert run.wait().code == 143
+    status = box.run("status", "s")
+    assert status.code == 143 and "3 trials wait; to go on: seedbed run --study s" in status.out
 
 
 @pytest.mark.parametrize("words", [("pause",), ("resume",), ("slots", "2"), ("stop",)])
@@ -207,7 +268,6 @@ def test_without_a_controller_it_is_said_how_to_get_one(box, words):
     assert done.code == 2 and "no controller" in done.err and "seedbed run" in done.err, done.text
 
 
-@pytest.mark.xfail(strict=True, reason="a path is first looked for as a name under ./studies")
 def test_a_path_is_a_path_although_a_study_has_that_name(box):
     box.ok("run", "n=1", "--name", "one", "--", "true")
     box.ok("run", "n=1..2", "--name", "one", "--dir", ".", "--", "true")
