@@ -3,11 +3,13 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdio>
 #include <memory>
 #include <thread>
+#include <utility>
 
 #include "base/text.h"
 #include "cli/invocation.h"
@@ -36,18 +38,82 @@ std::string safe_lines(std::string_view bytes) {
   return text;
 }
 
-/// Copies what is new in the log to standard output; false when it cannot be written any more.
-bool copy_new(int descriptor, bool raw) {
-  std::array<char, 65536> buffer{};
-  for (;;) {
-    const ssize_t count = read(descriptor, buffer.data(), buffer.size());
-    if (count <= 0) return std::fflush(stdout) == 0;
-    const std::string_view bytes(buffer.data(), static_cast<std::size_t>(count));
-    const std::string safe = raw ? std::string() : safe_lines(bytes);
-    const std::string_view shown = raw ? bytes : std::string_view(safe);
-    if (std::fwrite(shown.data(), 1, shown.size(), stdout) != shown.size()) return false;
+/// Copies a log to standard output. The middle of a log that went over its limit is a hole, which
+/// reads as zeros (and is zeros in a copy): a line stands in its place.
+class LogPrinter {
+ public:
+  LogPrinter(int descriptor, bool raw) : descriptor_(descriptor), raw_(raw) {}
+
+  /// Prints what is new; false when it cannot be written any more.
+  bool copy_new() {
+    std::array<char, 65536> buffer{};
+    for (;;) {
+      pass_hole();
+      const ssize_t count = read(descriptor_, buffer.data(), buffer.size());
+      if (count <= 0) break;
+      if (!take({buffer.data(), static_cast<std::size_t>(count)})) return false;
+    }
+    // Holes begin and end at blocks: fewer zeros at the end of the log are the program's own.
+    if (zeros_ < kLeastHole && !end_zeros()) return false;
+    return std::fflush(stdout) == 0;
   }
-}
+
+ private:
+  static constexpr std::uint64_t kLeastHole = 4096;
+
+  /// Goes to where the next data are, without reading the zeros before them.
+  void pass_hole() {
+    const off_t here = lseek(descriptor_, 0, SEEK_CUR);
+    if (here < 0) return;
+    const off_t data = lseek(descriptor_, here, SEEK_DATA);
+    if (data < here) {
+      lseek(descriptor_, here, SEEK_SET);
+    } else {
+      zeros_ += static_cast<std::uint64_t>(data - here);
+    }
+  }
+
+  bool take(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const std::size_t begin = std::min(bytes.find_first_not_of('\0'), bytes.size());
+      zeros_ += begin;
+      bytes.remove_prefix(begin);
+      if (bytes.empty()) return true;
+      if (!end_zeros()) return false;
+      const std::size_t end = std::min(bytes.find('\0'), bytes.size());
+      if (!print(bytes.substr(0, end))) return false;
+      bytes.remove_prefix(end);
+    }
+    return true;
+  }
+
+  bool end_zeros() {
+    const std::uint64_t count = std::exchange(zeros_, 0);
+    if (count == 0) return true;
+    if (count < kLeastHole) return print(std::string(count, '\0'));
+    const std::string line =
+        fmt::format("… {} bytes not kept: the log went over its limit …\n", count);
+    if (raw_) {
+      std::fputs(line.c_str(), stderr);
+      return true;
+    }
+    return write(at_line_start_ ? line : "\n" + line);
+  }
+
+  bool print(std::string_view bytes) {
+    return write(raw_ ? std::string(bytes) : safe_lines(bytes));
+  }
+
+  bool write(const std::string& text) {
+    if (!text.empty()) at_line_start_ = text.back() == '\n';
+    return std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  }
+
+  int descriptor_;
+  bool raw_;
+  bool at_line_start_ = true;
+  std::uint64_t zeros_ = 0;  // read, not yet shown
+};
 
 Result<int> logs(const Invocation& invocation, const LogsOptions& options) {
   auto trials = read_trial_numbers({options.trial});
@@ -64,9 +130,16 @@ Result<int> logs(const Invocation& invocation, const LogsOptions& options) {
   }
   const std::uint32_t attempt =
       options.attempt > 0 ? options.attempt : details->attempts.back().attempt;
+  if (attempt > details->attempts.back().attempt) {
+    const std::uint32_t count = details->attempts.back().attempt;
+    return fail(ErrorCode::usage,
+                fmt::format("trial {} has no attempt {}: it has had {} attempt{}", trials->front(),
+                            attempt, count, count == 1 ? "" : "s"));
+  }
   const std::string path = details->folder_path() + "/attempt-" + std::to_string(attempt) + ".log";
   Descriptor log(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!log) return tl::unexpected(file_error(path, errno));
+  LogPrinter printer(log.get(), options.raw);
   constexpr std::chrono::milliseconds kPeriod{200};
   for (;;) {
     // Asked before reading: what was written until then is read below.
@@ -76,7 +149,7 @@ Result<int> logs(const Invocation& invocation, const LogsOptions& options) {
       live =
           now && now->row.state == TrialState::running && now->attempts.back().attempt == attempt;
     }
-    if (!copy_new(log.get(), options.raw)) return 0;
+    if (!printer.copy_new()) return 0;
     if (!live) return 0;
     std::this_thread::sleep_for(kPeriod);
   }
@@ -88,10 +161,12 @@ void add_logs_command(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<LogsOptions>();
   CLI::App* command = app.add_subcommand("logs", "The output of a trial");
   command->add_option("TRIAL", options->trial, "Its number")->required();
-  command->add_option("--attempt", options->attempt, "Which attempt (default: the latest)");
+  command->add_option("--attempt", options->attempt, "Which attempt (default: the latest)")
+      ->check(CLI::Range(1U, 1'000'000U));
   command->add_flag("-f,--follow", options->follow, "Go on until the attempt ends");
   command->add_flag("--raw", options->raw, "The bytes as they are, colours and all");
   add_study_options(*command, invocation, false);
+  command->footer("Example:\n  seedbed logs 3 --study digits -f");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options] { return logs(invocation, *options); };
   });

@@ -163,6 +163,23 @@ TEST_F(Follower, APunchedHoleInALogIsPassedOver) {
   EXPECT_THAT(follower_->take_notes(), Not(Contains(HasSubstr("replaced"))));
 }
 
+TEST_F(Follower, WhatAHoleCutsOffIsNoValueAndNoLongLine) {
+  const std::string head = "loss=5\n" + std::string(8192 - 14, 'x') + "\nloss=1";
+  append("a.log", head + std::string(24 * 8192, 'y') + "ss=3\nloss=2\n");
+  const int fd = ::open(path("a.log").c_str(), O_WRONLY);
+  const int punched = ::fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 8192, 24 * 8192);
+  ::close(fd);
+  if (punched != 0) GTEST_SKIP() << "this file system cannot punch holes";
+  for (const std::size_t limit : {std::size_t{5000}, std::size_t{9000}, std::size_t{1} << 20}) {
+    std::vector<ParsedPoint> points;
+    FileFollower follower(path("a.log"), parser_of(SourceFormat::output_lines));
+    while (follower.step(points, limit).more) {
+    }
+    EXPECT_THAT(show(points), ElementsAre("loss@1=5", "loss@2=2")) << limit;
+    EXPECT_THAT(follower.take_notes(), IsEmpty()) << limit;
+  }
+}
+
 TEST_F(Follower, GoesOnExactlyFromAnyStoredPosition) {
   const std::string text = "step,a\n1,10\n2,20\n3,30\n4,40\n";
   append("a.csv", text);

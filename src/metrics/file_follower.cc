@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -18,6 +19,7 @@ namespace {
 constexpr std::string_view kStateKind = "file1";
 constexpr std::size_t kTailBytes = 256;
 constexpr std::size_t kReadBytes = 256 * 1024;
+constexpr std::size_t kLeastHole = 4096;  // holes begin and end at blocks
 
 class Descriptor {
  public:
@@ -52,6 +54,25 @@ std::size_t read_at(int fd, char* into, std::size_t size, std::uint64_t offset, 
 
 bool all_zero(std::string_view bytes) {
   return bytes.find_first_not_of('\0') == std::string_view::npos;
+}
+
+/// Whether as many zeros as a hole has follow: a reading step may end within them.
+bool hole_at(int fd, std::uint64_t offset) {
+  std::array<char, kLeastHole> bytes{};
+  int error = 0;
+  const std::size_t got = read_at(fd, bytes.data(), bytes.size(), offset, error);
+  return got == bytes.size() && all_zero({bytes.data(), got});
+}
+
+/// Where a run of zeros begins that is a hole, or may be the beginning of one; else the end.
+std::size_t find_hole(std::string_view bytes) {
+  std::size_t begin = bytes.find('\0');
+  while (begin != std::string_view::npos) {
+    const std::size_t end = std::min(bytes.find_first_not_of('\0', begin), bytes.size());
+    if (end - begin >= kLeastHole || end == bytes.size()) return begin;
+    begin = bytes.find('\0', end);
+  }
+  return bytes.size();
 }
 
 }  // namespace
@@ -110,22 +131,45 @@ bool FileFollower::read_new(int fd, std::uint64_t size, std::size_t limit,
     const std::size_t got = read_at(fd, buffer.data(), wanted, offset_, error);
     if (error != 0) notes_.add(fmt::format("cannot be read: {}", std::strerror(error)));
     if (got == 0) return false;
-    const std::string_view bytes(buffer.data(), got);
-    offset_ += got;
-    used += got;
-    remember_tail(bytes);
-    if (got >= 4096 && all_zero(bytes)) {
-      skip_hole(fd, size, points);
-    } else {
-      parser_->feed(bytes, points);
+    std::string_view bytes(buffer.data(), got);
+    std::size_t hole = find_hole(bytes);
+    if (hole == 0) {
+      const std::size_t zeros = std::min(bytes.find_first_not_of('\0'), got);
+      if (zeros >= kLeastHole || (zeros == got && hole_at(fd, offset_))) {
+        offset_ += zeros;
+        used += zeros;
+        remember_tail(bytes.substr(0, zeros));
+        skip_hole(fd, size, points);
+        continue;
+      }
+      hole = zeros + find_hole(bytes.substr(zeros));  // a few zeros of the program's own
     }
+    // What follows the beginning of a hole is read again from there.
+    bytes = bytes.substr(0, hole);
+    offset_ += hole;
+    used += hole;
+    remember_tail(bytes);
+    feed(bytes, points);
   }
   return true;
 }
 
-/// The middle of a log that grew too long is punched out: goes on behind the hole.
+/// The line whose beginning is not kept says nothing: it is left out.
+void FileFollower::feed(std::string_view bytes, std::vector<ParsedPoint>& points) {
+  if (behind_hole_) {
+    const std::size_t end = bytes.find_first_of("\r\n");
+    if (end == std::string_view::npos) return;
+    bytes.remove_prefix(end);
+    behind_hole_ = false;
+  }
+  parser_->feed(bytes, points);
+}
+
+/// The middle of a log that grew too long is punched out: goes on behind the hole. The line that it
+/// cuts is void, ended by a character that no value ends with.
 void FileFollower::skip_hole(int fd, std::uint64_t size, std::vector<ParsedPoint>& points) {
-  parser_->feed("\n", points);
+  if (!behind_hole_) parser_->feed("~\n", points);
+  behind_hole_ = true;
   const off_t data = ::lseek(fd, static_cast<off_t>(offset_), SEEK_DATA);
   std::uint64_t next = offset_;
   if (data >= 0) next = std::min<std::uint64_t>(static_cast<std::uint64_t>(data), size);
@@ -140,6 +184,7 @@ void FileFollower::skip_hole(int fd, std::uint64_t size, std::vector<ParsedPoint
 void FileFollower::start_again(const char* why) {
   notes_.add(why);
   parser_->restart();
+  behind_hole_ = false;
   offset_ = 0;
   tail_.clear();
   tail_length_ = 0;

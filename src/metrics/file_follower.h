@@ -55,6 +55,7 @@ class FileFollower {
   };
 
   bool read_new(int fd, std::uint64_t size, std::size_t limit, std::vector<ParsedPoint>& points);
+  void feed(std::string_view bytes, std::vector<ParsedPoint>& points);
   void skip_hole(int fd, std::uint64_t size, std::vector<ParsedPoint>& points);
   void start_again(const char* why);
   void remember_tail(std::string_view bytes);
@@ -67,6 +68,7 @@ class FileFollower {
   std::uint64_t tail_length_ = 0, tail_hash_ = 0;
   Seen seen_;
   bool caught_up_ = false;
+  bool behind_hole_ = false;  ///< within the line whose beginning the hole has taken
   Notes notes_;
 };
 
