@@ -157,6 +157,9 @@ void add_clean_command(CLI::App& app, Invocation& invocation) {
       ->check(CLI::IsMember({"last", "best"}))
       ->capture_default_str();
   command->add_flag("--yes,-y", options->yes, "Delete, not only list");
+  command->footer(
+      "Example:\n  seedbed clean digits --keep 3         lists only\n  seedbed clean digits --keep "
+      "3 --yes   deletes");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options] { return clean(invocation, *options); };
   });

@@ -39,6 +39,7 @@ void add_doctor_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("doctor", "What seedbed sees of this machine");
   command->add_option("--dir", invocation.dir, "Folder of the studies")->capture_default_str();
   add_output_option(*command, invocation);
+  command->footer("Example:\n  seedbed doctor --output json");
   command->callback([&invocation] { invocation.action = [&] { return doctor(invocation); }; });
 }
 

@@ -1,7 +1,10 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,14 +68,45 @@ int report_usage(const std::string& message) {
   return exit_code(ErrorCode::usage);
 }
 
-/// A mistyped command or option gets the nearest one.
+/// The option that a word was to be: the one that it abbreviates, the one that other tools call so,
+/// else the nearest.
+std::optional<std::string> meant_option(const std::string& word,
+                                        const std::vector<std::string>& options) {
+  const auto has = [&](std::string_view option) {
+    return std::find(options.begin(), options.end(), option) != options.end();
+  };
+  for (const std::string& option : options) {
+    if (word.size() > 2 && option.starts_with(word)) return option;
+  }
+  struct Synonym {
+    std::string_view word, option, rest;
+  };
+  constexpr Synonym kSynonyms[] = {
+      {"--json", "--output", " json"}, {"--csv", "--output", " csv"}, {"--format", "--output", ""},
+      {"--jobs", "--slots", ""},       {"--workers", "--slots", ""},  {"--parallel", "--slots", ""},
+      {"--count", "--limit", ""},      {"--direction", "--goal", ""},
+  };
+  for (const Synonym& synonym : kSynonyms) {
+    if (synonym.word == word && has(synonym.option)) {
+      return fmt::format("{}{}", synonym.option, synonym.rest);
+    }
+  }
+  return nearest(word, options);
+}
+
+/// A mistyped command or option gets the one that was probably meant.
 std::string suggestion(const CLI::App& app, const Invocation& invocation) {
   if (invocation.arguments.empty()) return {};
   std::vector<std::string> names;
-  const CLI::App* named = nullptr;
+  std::map<std::string, const CLI::App*> commands;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     names.push_back(command->get_name());
-    if (command->get_name() == invocation.arguments[0]) named = command;
+    commands.emplace(command->get_name(), command);
+  }
+  const CLI::App* named = nullptr;
+  for (const std::string& word : invocation.arguments) {
+    if (word == "--" || named != nullptr) break;
+    if (const auto found = commands.find(word); found != commands.end()) named = found->second;
   }
   if (named == nullptr) {
     if (auto near = nearest(invocation.arguments[0], names)) {
@@ -91,7 +125,10 @@ std::string suggestion(const CLI::App& app, const Invocation& invocation) {
         std::find(options.begin(), options.end(), name) != options.end()) {
       continue;
     }
-    if (auto near = nearest(name, options)) return fmt::format("; did you mean {}?", *near);
+    if (auto meant = meant_option(name, options)) {
+      return fmt::format("; did you mean {}?", *meant);
+    }
+    return fmt::format("; seedbed {} --help lists its options", named->get_name());
   }
   return {};
 }
@@ -102,6 +139,8 @@ int run_main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", version());
   app.footer(kExample);
+  constexpr std::size_t kNameColumn = 34;  // most options with their choices fit in a line
+  app.get_formatter()->column_width(kNameColumn);
   add_commands(app, invocation);
   if (invocation.arguments.empty()) {
     std::fputs(app.help().c_str(), stdout);

@@ -106,7 +106,7 @@ Status apply_resources(const RunOptions& options, StudySpec& spec) {
 
 void add_run_options(CLI::App& command, Invocation& invocation, RunOptions& options) {
   command.add_option("WORDS", options.words,
-                     "The sweep file (YAML), and NAME=SPEC words, which replace the file's");
+                     "The sweep file (YAML); NAME=SPEC words replace the file's");
   command.add_option("--name", options.name, "Name of the study");
   add_study_options(command, invocation, false);
   command.add_option("--method", options.method, "grid, random or sobol");
@@ -115,7 +115,8 @@ void add_run_options(CLI::App& command, Invocation& invocation, RunOptions& opti
   command.add_option("--limit", options.limit, "The first N points of the space");
   command.add_flag("--yes,-y", options.yes, "Yes to more than 10,000 trials");
   command.add_option("--order", options.order, "given, shuffled or longest-first");
-  command.add_option("--halt", options.halt, "Stop starting after failures: first, N or X%");
+  command.add_option("--halt", options.halt,
+                     "Stop starting after failures: first, N, or X% of 10 or more ended");
   command.add_flag("--retry-failed", options.retry_failed, "Run failed trials again");
   command.add_option("--grace", options.grace, "Time between asking and killing")
       ->capture_default_str();

@@ -213,6 +213,7 @@ void add_show_command(CLI::App& app, Invocation& invocation) {
   command->add_option("TRIAL", *trial, "Its number")->required();
   add_study_options(*command, invocation, false);
   add_output_option(*command, invocation);
+  command->footer("Example:\n  seedbed show 3 --study digits");
   command->callback([&invocation, trial] {
     invocation.action = [&invocation, trial] { return show(invocation, *trial); };
   });

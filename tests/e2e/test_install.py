@@ -95,11 +95,37 @@ def test_bash_completes_commands_options_choices_and_studies(box, manual):
     assert complete(box, manual, "run", "--", "--sl") in ([], [""])
 
 
-def test_every_help_fits_a_screen_and_shows_an_example(box):
+def test_every_help_fits_a_screen_and_shows_an_example_of_its_own(box):
     for words in [[]] + [[command] for command in COMMANDS]:
         out = box.ok(*words, "--help").out
-        assert len(out.splitlines()) <= 60, words
-        assert re.search(r"seedbed", out), words
+        assert len(out.splitlines()) <= 40, words
+        assert max(map(len, out.splitlines())) <= 100, words
+        example = out.split("Example:\n", 1)[1]
+        assert example.startswith(" ".join(["  seedbed", *words])), words
+
+
+def test_the_manual_page_has_the_example_of_each_command(manual):
+    page = (manual / "seedbed.1").read_text().replace("\\-", "-")
+    for command in COMMANDS:
+        section = page.split(f".SS {command}\n", 1)[1].split("\n.S", 1)[0]
+        assert f"Example:\n  seedbed {command}" in section, command
+
+
+@pytest.mark.parametrize("words, meant", [
+    (["trials", "--ouput", "json"], "--output"), (["trials", "--out=json"], "--output"),
+    (["status", "--format", "json"], "--output"), (["trials", "--csv"], "--output csv"),
+    (["--dir", "x", "list", "--outptu", "json"], "--output"), (["run", "--jobs", "4"], "--slots"),
+    (["export", "--fromat", "csv"], "--format"), (["best", "--direction", "maximize"], "--goal"),
+    (["trails"], "'seedbed trials'")])
+def test_an_unknown_word_gets_the_one_that_was_meant(box, words, meant):
+    done = box.run(*words)
+    assert done.code == 2 and done.out == "", done.text
+    assert f"did you mean {meant}?" in done.err, done.text
+
+
+def test_an_option_that_another_command_has_is_not_suggested(box):
+    done = box.run("stop", "--output", "json")
+    assert done.code == 2 and "seedbed stop --help" in done.err, done.text
 
 
 @pytest.mark.parametrize("shell,file", [("zsh", "_seedbed"), ("fish", "seedbed.fish")])
