@@ -61,6 +61,10 @@ struct Opening {
   Result<OpenedStore> open();
 
  private:
+  tl::unexpected<Error> no_study() const {
+    return fail(ErrorCode::usage, "there is no study in " + study_dir +
+                                      " (no records yet); `seedbed list` shows the studies here");
+  }
   Result<sqlite::Database> create_database() const;
   Result<sqlite::Database> open_sound();
   Status check_shape();
@@ -145,7 +149,8 @@ Result<sqlite::Database> Opening::open_sound() {
   const auto version = schema_version(*database);
   if (!version) return propagate(version);
   if (*version == 0) {
-    return fail(ErrorCode::damaged, path + " holds no tables");
+    // No tables. Who made it died before its first commit: SQLite has just rolled that back.
+    return create ? create_database() : Result<sqlite::Database>(no_study());
   }
   if (file_exists(path + "-wal")) note_wal_tail(*database);
   if (const Status content = check_content(*database); !content) return propagate(content);
@@ -156,8 +161,7 @@ Result<OpenedStore> Opening::open() {
   if (const Status finished = finish_salvage(study_dir); !finished) return propagate(finished);
   const bool exists = file_size(path) > 0;
   if (!exists && !create) {
-    return fail(ErrorCode::usage, "there is no study in " + study_dir +
-                                      " (no study.db); `seedbed list` shows the studies here");
+    return no_study();
   }
   if (const Status locks = check_locks(study_dir); !locks) return propagate(locks);
   Result<sqlite::Database> database = exists ? open_sound() : create_database();

@@ -126,6 +126,41 @@ TEST(StoreDisk, AMissingStudyIsNotMadeUnlessAsked) {
   EXPECT_TRUE(fs::is_empty(folder.path()));
 }
 
+TEST(StoreDisk, CaseD5_AStudyWhoseMakerDiedBeforeItsFirstCommitIsMadeAnew) {
+  const TempFolder folder;
+  // What SQLite leaves when it has rolled the first transaction back: a file without tables.
+  {
+    auto empty = sqlite::Database::open(folder.path() + "/study.db", sqlite::OpenMode::create);
+    ASSERT_TRUE(empty->execute("CREATE TABLE t(x); DROP TABLE t"));
+  }
+  ASSERT_GT(fs::file_size(folder.path() + "/study.db"), 0U);
+  const auto asked = open_store(folder.path(), false);
+  ASSERT_FALSE(asked);
+  EXPECT_EQ(asked.error().code, ErrorCode::usage);
+  const auto store = open_at(folder.path());
+  ASSERT_NE(store, nullptr);
+  EXPECT_TRUE(store->commit(sample_life(1, 1000)));
+  EXPECT_GT(count_entries(*store), 0U);
+}
+
+TEST(StoreDisk, CaseD5_AMakerThatIsKilledAtAnyMomentLeavesAStudyThatOpens) {
+  for (int trial = 0; trial < 40; ++trial) {
+    const TempFolder folder;
+    const pid_t child = fork();
+    if (child == 0) {
+      for (;;) {
+        static_cast<void>(open_store(folder.path(), true));
+        fs::remove(folder.path() + "/study.db");
+      }
+    }
+    usleep(500 + 150 * static_cast<useconds_t>(trial));
+    kill(child, SIGKILL);
+    waitpid(child, nullptr, 0);
+    const auto opened = open_store(folder.path(), true);
+    EXPECT_TRUE(opened) << opened.error().message;
+  }
+}
+
 TEST(StoreDisk, ADatabaseOfAnotherProgramOrANewerVersionIsRefused) {
   const TempFolder folder;
   {
