@@ -188,7 +188,9 @@ Result<int> status_command(const Invocation& invocation) {
   if (invocation.output == "json") {
     print_json(study_name(*dir), *dir, *status, estimate, holder);
   } else {
-    print_text(*dir, *status, estimate, holder, best_line(*reader));
+    // The best is sought among all trials; without a metric there is none.
+    print_text(*dir, *status, estimate, holder,
+               status->metric.empty() ? std::string() : best_line(*reader));
   }
   return status_exit_code(*status, holder.has_value());
 }

@@ -1,7 +1,6 @@
 #include "results/study_status.h"
 
 #include <algorithm>
-#include <unordered_map>
 #include <utility>
 
 #include "results/connection.h"
@@ -14,69 +13,84 @@ namespace {
 
 constexpr std::uint64_t kMostNotes = 100;
 
-// What a status needs of a trial; ten thousand of these are read for every look.
-struct ShortTrial {
-  TrialState state = TrialState::waiting;
-  std::uint32_t attempts = 0;
-  bool in_space = false;
-};
-using ShortTrials = std::unordered_map<TrialNumber, ShortTrial>;  // look-up only, never walked
-
-Status read_short_trials(const sqlite::Database& database, const rows::Space& space,
-                         StudyStatus& status, ShortTrials& trials, std::uint64_t& in_revision) {
+// All counting is SQLite's: ten thousand trials are looked at for every status.
+Status count_trials(const sqlite::Database& database, const rows::Space& space, StudyStatus& status,
+                    std::uint64_t& in_revision) {
   auto rows = database.prepare(
-      "SELECT trial, state, revision, added, attempts, metric_missing, command_of, folder, reason "
-      "FROM trials ORDER BY trial");
+      "SELECT state, revision, added, command_of, count(*), sum(metric_missing) FROM trials "
+      "GROUP BY state, revision, added, command_of");
   if (!rows) return propagate(rows);
   while (true) {
     const Result<bool> row = rows->step();
     if (!row) return propagate(row);
     if (!*row) return {};
-    const TrialNumber number = rows->unsigned_integer(0);
-    const auto revision = static_cast<std::uint32_t>(rows->integer(2));
-    ShortTrial trial;
-    trial.state = trial_state_from_word(rows->view(1)).value_or(TrialState::waiting);
-    trial.attempts = static_cast<std::uint32_t>(rows->integer(4));
-    trial.in_space =
-        space.holds(revision, rows->integer(3) != 0, static_cast<std::uint32_t>(rows->integer(6)));
-    trials.emplace(number, trial);
-    if (!trial.in_space) {
-      ++status.outside;
+    const auto revision = static_cast<std::uint32_t>(rows->integer(1));
+    const std::uint64_t count = rows->unsigned_integer(4);
+    if (!space.holds(revision, rows->integer(2) != 0,
+                     static_cast<std::uint32_t>(rows->integer(3)))) {
+      status.outside += count;
       continue;
     }
-    if (revision == space.revision) ++in_revision;
-    ++status.trials[static_cast<std::size_t>(trial.state)];
-    if (rows->integer(5) != 0) ++status.metric_missing;
-    if (trial.state == TrialState::failed) {
-      status.failures.push_back({number, rows->text(7), rows->text(8), trial.attempts});
-    }
+    if (revision == space.revision) in_revision += count;
+    const auto state = trial_state_from_word(rows->view(0)).value_or(TrialState::waiting);
+    status.trials[static_cast<std::size_t>(state)] += count;
+    status.metric_missing += rows->unsigned_integer(5);
   }
 }
 
-Status read_running_and_walls(const sqlite::Database& database, const ShortTrials& trials,
-                              StudyStatus& status) {
+Status read_failures(const sqlite::Database& database, const rows::Space& space,
+                     StudyStatus& status) {
   auto rows = database.prepare(
-      "SELECT trial, attempt, ended_ms IS NULL, wall_ms, slot, started_ms FROM attempts ORDER BY "
-      "id");
+      "SELECT trial, folder, reason, attempts, revision, added, command_of FROM trials "
+      "WHERE state = 'failed' ORDER BY trial");
+  if (!rows) return propagate(rows);
+  while (true) {
+    const Result<bool> row = rows->step();
+    if (!row) return propagate(row);
+    if (!*row) return {};
+    if (!space.holds(static_cast<std::uint32_t>(rows->integer(4)), rows->integer(5) != 0,
+                     static_cast<std::uint32_t>(rows->integer(6)))) {
+      continue;
+    }
+    status.failures.push_back({rows->unsigned_integer(0), rows->text(1), rows->text(2),
+                               static_cast<std::uint32_t>(rows->integer(3))});
+  }
+}
+
+Status read_running(const sqlite::Database& database, StudyStatus& status) {
+  auto rows = database.prepare(
+      "SELECT a.trial, a.attempt, a.slot, a.started_ms FROM attempts a JOIN trials t "
+      "ON t.trial = a.trial AND t.attempts = a.attempt WHERE a.ended_ms IS NULL ORDER BY a.trial");
+  if (!rows) return propagate(rows);
+  while (true) {
+    const Result<bool> row = rows->step();
+    if (!row) return propagate(row);
+    if (!*row) return {};
+    status.running.push_back({rows->unsigned_integer(0),
+                              static_cast<std::uint32_t>(rows->integer(1)),
+                              static_cast<SlotNumber>(rows->integer(2)), rows::time_at(*rows, 3)});
+  }
+}
+
+Status read_mean_wall(const sqlite::Database& database, const rows::Space& space,
+                      StudyStatus& status) {
+  auto rows = database.prepare(
+      "SELECT t.revision, t.added, t.command_of, count(*), sum(a.wall_ms) FROM attempts a "
+      "JOIN trials t ON t.trial = a.trial AND t.attempts = a.attempt "
+      "WHERE a.ended_ms IS NOT NULL AND t.state IN ('completed', 'pruned') "
+      "GROUP BY t.revision, t.added, t.command_of");
   if (!rows) return propagate(rows);
   std::int64_t wall_ms = 0;
   while (true) {
     const Result<bool> row = rows->step();
     if (!row) return propagate(row);
     if (!*row) break;
-    const TrialNumber number = rows->unsigned_integer(0);
-    const auto found = trials.find(number);
-    if (found == trials.end() || rows->integer(1) != found->second.attempts) continue;
-    const ShortTrial& trial = found->second;
-    if (rows->integer(2) != 0) {
-      status.running.push_back({number, trial.attempts, static_cast<SlotNumber>(rows->integer(4)),
-                                rows::time_at(*rows, 5)});
+    if (!space.holds(static_cast<std::uint32_t>(rows->integer(0)), rows->integer(1) != 0,
+                     static_cast<std::uint32_t>(rows->integer(2)))) {
       continue;
     }
-    const bool useful = trial.state == TrialState::completed || trial.state == TrialState::pruned;
-    if (!useful || !trial.in_space) continue;
-    ++status.finished_attempts;
-    wall_ms += rows->integer(3);
+    status.finished_attempts += rows->unsigned_integer(3);
+    wall_ms += rows->integer(4);
   }
   if (status.finished_attempts != 0) {
     status.mean_wall = Milliseconds(wall_ms / static_cast<std::int64_t>(status.finished_attempts));
@@ -181,10 +195,11 @@ Result<StudyStatus> StudyReader::status() const {
   status.goal = space->goal;
   status.seed_parameter = space->seed_parameter;
   status.command_identity = space->command_identity;
-  ShortTrials trials;
   std::uint64_t in_revision = 0;
-  Status read = read_short_trials(database, *space, status, trials, in_revision);
-  if (read) read = read_running_and_walls(database, trials, status);
+  Status read = count_trials(database, *space, status, in_revision);
+  if (read) read = read_failures(database, *space, status);
+  if (read) read = read_running(database, status);
+  if (read) read = read_mean_wall(database, *space, status);
   if (read) read = read_settings(database, status);
   if (!read) return propagate(read);
   count_unproposed(*space, in_revision, status);

@@ -170,7 +170,8 @@ void Database::close() {
 }
 
 Result<Database> Database::open(const std::string& path, OpenMode mode) {
-  int flags = SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE;
+  // A connection belongs to one thread at a time, so it needs no mutex of its own.
+  int flags = SQLITE_OPEN_URI | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOMUTEX;
   std::string uri = escape_for_uri(path);
   switch (mode) {
     case OpenMode::create:
