@@ -457,8 +457,11 @@ Result<Expression> Expression::parse(std::string_view text) {
   if (text.size() > kMaxText) {
     return fail(ErrorCode::usage, "the expression is longer than 64 KiB; list the points instead");
   }
-  if (!is_valid_utf8(text) || text.find('\0') != std::string_view::npos) {
-    return fail(ErrorCode::usage, "the expression is not UTF-8 text; save or type it as UTF-8");
+  if (!is_valid_utf8(text)) {
+    const std::string mended = to_valid_utf8(text);
+    const auto first = std::mismatch(text.begin(), text.end(), mended.begin(), mended.end()).first;
+    return fail(ErrorCode::usage, pointed(text, static_cast<std::size_t>(first - text.begin()),
+                                          "this is not UTF-8; save or type it as UTF-8"));
   }
   Parser parser(text);
   if (Status status = parser.advance(); !status) return propagate(status);

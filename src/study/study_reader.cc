@@ -233,7 +233,11 @@ constexpr Key<StudyDraft> kStudyKeys[] = {
     {"resources", "what one trial needs", read_resources},
     {"limits", "time, silence, study, log", read_limits},
     {"retries", "a number, or a map", read_retries},
-    {"halt", "end the study after failures: first, a number, or a share such as 20%", read_halt},
+    {"halt",
+     "start nothing more after failures: first, a number, or a share such as 20%, which counts "
+     "once "
+     "10 trials have ended; running trials finish",
+     read_halt},
     {"early_terminate", "one rule that stops trials early, or a list", read_early_terminate},
     {"env", "variables for the program; placeholders allowed", read_env},
     {"workdir", "`here` or `trial`: the trial's own folder; here", read_workdir},

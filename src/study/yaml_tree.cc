@@ -284,10 +284,11 @@ Result<YamlPointer> parse_yaml(const SourceText& source) {
   } catch (const YAML::Exception& exception) {
     const auto at = static_cast<std::size_t>(std::max(exception.mark.pos, 0));
     const std::string_view rest = std::string_view(text).substr(std::min(at, text.size()));
-    return tl::unexpected(
-        source.error(at, "this is not YAML: " + exception.msg, remedy_for(exception.msg, rest)));
+    return tl::unexpected(source.error(at, "this is not YAML: " + to_valid_utf8(exception.msg),
+                                       remedy_for(exception.msg, rest)));
   } catch (const std::exception& exception) {
-    return fail(ErrorCode::usage, source.name() + ": this is not YAML: " + exception.what());
+    return fail(ErrorCode::usage,
+                source.name() + ": this is not YAML: " + to_valid_utf8(exception.what()));
   }
 }
 
