@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/text.h"
 #include "cli/invocation.h"
 #include "controller/control_handler.h"
 #include "controller/record_only.h"
@@ -36,7 +37,7 @@ Result<int> say_to_live(const Invocation& invocation, const ControlLine& request
   if (!StudyLock::holder(*dir)) {
     return fail(ErrorCode::usage, fmt::format("no controller runs for study '{}'; start one with "
                                               "seedbed run --study {}",
-                                              study_name(*dir), study_name(*dir)));
+                                              study_name(*dir), shell_quote(study_word(*dir))));
   }
   return say(request, *dir);
 }
