@@ -126,10 +126,10 @@ Result<std::string> node_json(const ReadContext& context, const YamlNode& node, 
   std::map<std::string, std::string> entries;
   for (const YamlEntry& entry : node.entries) {
     if (entry.key.size() > kMaxKeyBytes) {
-      return context.error(*entry.value,
-                           "the key before this value is longer than " +
-                               std::to_string(kMaxKeyBytes) + " bytes",
-                           "keep the map in a file of its own");
+      return context.error(
+          *entry.value,
+          "the key before this value is longer than " + std::to_string(kMaxKeyBytes) + " bytes",
+          "keep the map in a file of its own");
     }
     Result<std::string> json = node_json(context, *entry.value, level + 1);
     if (!json) return json;

@@ -1,7 +1,6 @@
 """What `make install` puts where, and that it works from there."""
 
 import os
-import re
 import shutil
 import stat
 import subprocess

@@ -159,7 +159,6 @@ parameters:
 
 def test_case_A1_wandbs_client_reads_the_same_types(box):
     # W&B's client reads the file with PyYAML, for which 1e-3 and 1E5 are texts.
-    yaml = pytest.importorskip("yaml")
     sweep(box, """
 command: [sh, -c, 'cat "$WANDB_SWEEP_PARAM_PATH"']
 params: file
