@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kExample =
     "Example:\n"
-    "  seedbed run lr=1e-3,1e-2 seed=0..4 -- python3 train.py\n"
+    "  seedbed run lr=1e-3,1e-2 seed=0..4 --metric loss --goal minimize -- python3 train.py\n"
     "  seedbed status; seedbed compare; seedbed best\n"
     "Each command explains itself: seedbed COMMAND --help";
 
@@ -61,6 +61,14 @@ std::vector<std::string> own_words(const Invocation& invocation) {
                                  invocation.arguments.end() - static_cast<std::ptrdiff_t>(after));
   std::reverse(words.begin(), words.end());
   return words;
+}
+
+/// `--name=` with nothing behind would take the next word as its value.
+std::optional<std::string> empty_option(const std::vector<std::string>& words) {
+  for (const std::string& word : words) {
+    if (word.starts_with("--") && word.find('=') == word.size() - 1) return word;
+  }
+  return std::nullopt;
 }
 
 int report_usage(const std::string& message) {
@@ -147,6 +155,11 @@ int run_main(int argc, char** argv) {
     return exit_code(ErrorCode::usage);
   }
   try {
+    if (const auto word = empty_option(own_words(invocation))) {
+      const std::string name = word->substr(0, word->size() - 1);
+      return report_usage(
+          fmt::format("{} has no value; leave {} out, or write {} ''", *word, name, name));
+    }
     app.parse(own_words(invocation));
   } catch (const CLI::Success& asked_for_help) {
     return app.exit(asked_for_help);

@@ -60,6 +60,9 @@ void Controller::begin(RunBegan began) {
 
 void Controller::submit(Input input, std::function<void()> done) {
   if (ended_) return;
+  if (const auto* interrupt = std::get_if<InterruptCame>(&input); interrupt && disk_full_told_) {
+    return leave_unrecorded(interrupt->signal);
+  }
   inputs_.push_back({std::move(input), std::move(done)});
   schedule_work();
 }
@@ -77,6 +80,7 @@ void Controller::work() {
   if (turn_.empty()) decide_waiting();
   if (!commit_turn()) {
     if (ended_) return;
+    if (turn_.interrupt) return leave_unrecorded(*turn_.interrupt);
     // Nothing was written and nothing done: the turn waits for room on the disk, and with it
     // every further input.
     work_scheduled_ = true;
@@ -94,6 +98,9 @@ void Controller::decide_waiting() {
   for (std::size_t i = 0; i < kInputsPerTurn && !inputs_.empty(); ++i) {
     Pending pending = std::move(inputs_.front());
     inputs_.pop_front();
+    if (const auto* interrupt = std::get_if<InterruptCame>(&pending.input)) {
+      turn_.interrupt = interrupt->signal;
+    }
     const Timestamp now = ports_.clock.wall();
     Decision decision = engine_.decide(now, pending.input);
     for (Record& record : decision.records) {
@@ -320,6 +327,15 @@ void Controller::wake_at(Timestamp at) {
     wake_timer_.reset();
     submit(TimePassed{});
   });
+}
+
+void Controller::leave_unrecorded(int signal) {
+  for (Reporter* reporter : ports_.reporters) {
+    reporter->trouble(
+        "interrupted while records cannot be written: running trials are ended now, "
+        "and the next run starts them again");
+  }
+  end(128 + signal, true);
 }
 
 void Controller::end(int exit_code, bool leave) {

@@ -79,6 +79,7 @@ class Controller : public LaunchListener {
     std::vector<Entry> entries;
     std::vector<Action> actions;
     std::vector<std::function<void()>> done;
+    std::optional<int> interrupt;  ///< the signal, when one is among them
     [[nodiscard]] bool empty() const { return entries.empty() && actions.empty() && done.empty(); }
   };
   struct Performer;
@@ -101,6 +102,7 @@ class Controller : public LaunchListener {
   void tick();
   void wake_at(Timestamp at);
   void end(int exit_code, bool leave);
+  void leave_unrecorded(int signal);
   void fail_run(Error error);
 
   Ports ports_;

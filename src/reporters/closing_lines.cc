@@ -102,7 +102,9 @@ Lines::Text Lines::closing(const StudyState& state, const Progress& numbers,
   } else if (!closing.failures.empty()) {
     text.push_back(fmt::format("again    seedbed run --study {} --retry-failed", word));
   }
-  text.push_back(fmt::format("more     seedbed compare {0}, seedbed best {0}", word));
+  text.push_back(state.space() && !state.space()->metric.empty()
+                     ? fmt::format("more     seedbed compare {0}, seedbed best {0}", word)
+                     : fmt::format("more     seedbed trials {}", word));
   return text;
 }
 

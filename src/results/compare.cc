@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "study/readers.h"
 
 namespace seedbed {
 namespace {
@@ -176,10 +177,17 @@ void sort_rows(Comparison& comparison) {
                    });
 }
 
+/// The study's goal is that of its own metric; another one has the direction of its name.
+Goal goal_of(const Snapshot& snapshot, const CompareOptions& options, const std::string& metric) {
+  if (options.goal) return *options.goal;
+  if (metric == snapshot.metric) return snapshot.goal;
+  return more_is_better(metric) ? Goal::maximize : Goal::minimize;
+}
+
 Comparison start(const Snapshot& snapshot, const CompareOptions& options, std::string metric) {
   Comparison comparison;
   comparison.metric = std::move(metric);
-  comparison.goal = options.goal.value_or(snapshot.goal);
+  comparison.goal = goal_of(snapshot, options, comparison.metric);
   comparison.by = options.by;
   comparison.seed_parameter = snapshot.seed_parameter;
   for (const std::string& name : snapshot.parameters) {

@@ -64,11 +64,15 @@ bool holds_any(const std::vector<std::string>& parts,
 
 }  // namespace
 
+bool more_is_better(std::string_view metric) {
+  const std::vector<std::string> parts = name_parts(metric);
+  return !holds_any(parts, kLowerIsBetter) && holds_any(parts, kHigherIsBetter);
+}
+
 Status check_goal(ReadContext& context, Objective& objective, const std::string& place) {
   if (objective.metric.empty()) return {};
-  const std::vector<std::string> parts = name_parts(objective.metric);
-  const bool lower_is_better = holds_any(parts, kLowerIsBetter);
-  const bool higher_is_better = !lower_is_better && holds_any(parts, kHigherIsBetter);
+  const bool lower_is_better = holds_any(name_parts(objective.metric), kLowerIsBetter);
+  const bool higher_is_better = more_is_better(objective.metric);
   const std::string name = in_ticks(objective.metric);
   if (!objective.goal_stated) {
     if (higher_is_better) {

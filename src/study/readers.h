@@ -37,4 +37,7 @@ struct StudySources {
 /// The study as one canonical YAML text, kept as STUDY/sweep.yaml: reading it gives the same study.
 [[nodiscard]] std::string write_study(const StudySpec& spec);
 
+/// Whether the name of a metric says that more is better: accuracies, rewards, returns, scores.
+[[nodiscard]] bool more_is_better(std::string_view metric);
+
 }  // namespace seedbed

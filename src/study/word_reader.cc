@@ -73,6 +73,14 @@ class SpecParser {
     if (term.kind != WordTerm::Kind::value || quoted_ || dots == std::string::npos) return term;
     const Value first = Value::from_plain(std::string_view(text).substr(0, dots));
     const Value last = Value::from_plain(std::string_view(text).substr(dots + 2));
+    if (first.is_number() && !last.is_number()) {
+      const std::string_view end = std::string_view(text).substr(dots + 2);
+      const std::size_t colon = end.find(':');
+      if (colon != std::string_view::npos && Value::from_plain(end.substr(0, colon)).is_number()) {
+        return error(term.offset, "`..` takes no step",
+                     "write range(start,stop,step) or linspace(a,b,n)");
+      }
+    }
     if (!first.is_number() || !last.is_number()) return term;
     if (first.kind() != ValueKind::integer || last.kind() != ValueKind::integer) {
       return error(term.offset, "`..` joins integers",

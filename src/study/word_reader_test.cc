@@ -178,6 +178,7 @@ TEST(WordReader, ErrorsPointAtTheColumn) {
       {"x=shuffle(range(3))", "word 1, column 3: `shuffle` is not available"},
       {"x=glob(*)", "word 1, column 3: `glob` is not available"},
       {"x=0.1..0.5", "word 1, column 3: `..` joins integers"},
+      {"x=0..1:0.1", "word 1, column 3: `..` takes no step"},
       {"x=tag(fast,interval(0,1))", "word 1, column 7: a tag that means nothing here"},
       {"x=tag(log,1)", "word 1, column 11: tag(log, …) takes an interval"},
       {"x=[absent()]", "word 1, column 4: a range, choice or absent() inside a value"},

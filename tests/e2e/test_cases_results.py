@@ -80,3 +80,12 @@ def test_logs_follow_and_raw(box):
     box.ok("run", "n=1", "--name", "s", "--", "printf", "a\\033[31mb\\n", "{n}")
     assert "\033" not in box.ok("logs", "1", "--study", "s").out
     assert "\033[31m" in box.ok("logs", "1", "--study", "s", "--raw").out
+
+
+def test_case_K5_another_metric_has_the_direction_of_its_name(box):
+    box.ok("run", "n=1,2,3", "--name", "s", "--metric", "loss", "--goal", "minimize", "--", "sh", "-c",
+           "echo loss=$1; echo acc=$1", "x", "{n}")
+    assert "n = 1" in box.ok("best", "s").out
+    best = box.ok("best", "s", "--metric", "acc").out
+    assert "n = 3" in best and "maximize" in best
+    assert "n = 1" in box.ok("best", "s", "--metric", "acc", "--goal", "minimize").out

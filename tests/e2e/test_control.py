@@ -273,3 +273,10 @@ def test_a_path_is_a_path_although_a_study_has_that_name(box):
     box.ok("run", "n=1..2", "--name", "one", "--dir", ".", "--", "true")
     assert len(box.json("trials", "one")) == 1
     assert len(box.json("trials", "./one")) == 2
+
+
+def test_an_option_without_a_value_does_not_take_the_next_word(box):
+    for option in ("--name=", "--metric=", "--where="):
+        done = box.run("run", option, "n=1,2", "--", "true")
+        assert done.code == 2 and f"{option} has no value" in done.err, done.text
+    assert not box.path("studies").exists()

@@ -23,22 +23,43 @@ def small_disk(box):
     subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
-@needs_root
-def test_a_full_disk_loses_no_trial_and_the_run_goes_on_when_there_is_room(box, small_disk):
-    run = box.start("run", "n=1..6", "--slots", "2", "--name", "s", "--", "sh", "-c", "echo loss=$1; sleep 0.2; exit 0", "x", "{n}")
-    box.wait_for("completed", 1)
-    with open(small_disk / "filler", "wb") as filler:
+def fill(folder):
+    with open(folder / "filler", "wb") as filler:
         try:
             while True:
                 filler.write(b"x" * 65536)
                 filler.flush()
         except OSError:
             pass
+
+
+@needs_root
+def test_a_full_disk_loses_no_trial_and_the_run_goes_on_when_there_is_room(box, small_disk):
+    run = box.start("run", "n=1..6", "--slots", "2", "--name", "s", "--", "sh", "-c", "echo loss=$1; sleep 0.2; exit 0", "x", "{n}")
+    box.wait_for("completed", 1)
+    fill(small_disk)
     wait_until(lambda: "cannot" in run.out or "room" in run.out or not run.running, 20)
     (small_disk / "filler").unlink()
     done = run.wait(60)
     again = box.run("run", "n=1..6", "--slots", "2", "--name", "s", "--", "sh", "-c", "echo loss=$1; sleep 0.2; exit 0", "x", "{n}")
     assert again.code == 0, done.text + again.text
+    assert list(box.states("s").values()) == ["completed"] * 6
+
+
+@needs_root
+def test_an_interrupt_is_heard_while_the_disk_is_full(box, small_disk):
+    words = ("run", "n=1..6", "--slots", "2", "--name", "s", "--", "sh", "-c",
+             "echo loss=$1; sleep 0.2", "x", "{n}")
+    run = box.start(*words)
+    box.wait_for("completed", 1)
+    fill(small_disk)
+    wait_until(lambda: "cannot be" in run.out, 20)
+    run.interrupt()
+    assert run.wait().code == 130
+    (small_disk / "filler").unlink()
+    box.wait_for_no_processes()
+    again = box.run(*words)
+    assert again.code == 0, again.text
     assert list(box.states("s").values()) == ["completed"] * 6
 
 

@@ -183,6 +183,10 @@ void World::run_is_over() {
     end_life(why);
     return schedule_life(500);
   }
+  if (!controller.uncommitted().empty()) {
+    end_life("interrupted, and no room on the disk to record it");
+    return schedule_life(500);
+  }
   const int code = controller.exit_code();
   checker_.run_ended(state, code);
   compare(true);
