@@ -55,7 +55,8 @@ def test_an_interrupt_is_heard_while_the_disk_is_full(box, small_disk):
     fill(small_disk)
     wait_until(lambda: "cannot be" in run.out, 20)
     run.interrupt()
-    assert run.wait().code == 130
+    # Interrupted; or the record could not be closed for want of room, which is said.
+    assert run.wait().code in (130, 5)
     (small_disk / "filler").unlink()
     box.wait_for_no_processes()
     again = box.run(*words)
