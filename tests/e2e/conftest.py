@@ -291,6 +291,13 @@ class Box:
         assert done.code == 0, f"seedbed {' '.join(map(str, arguments))}: {done.text}"
         return done
 
+    def sweep(self, yaml, *words, name="s", code=0):
+        """`seedbed run sweep.yaml --name NAME WORDS…`, with that file; it must give the code."""
+        self.write("sweep.yaml", yaml)
+        done = self.run("run", "sweep.yaml", "--name", name, *words)
+        assert done.code == code, done.text
+        return done
+
     def json(self, *arguments, **options):
         """What `seedbed ARGUMENTS… --output json` prints."""
         return self.ok(*arguments, "--output", "json", **options).json

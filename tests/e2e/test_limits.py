@@ -9,13 +9,6 @@ from conftest import wait_until
 PY = "/usr/bin/python3"
 
 
-def sweep(box, yaml, *words, name="s", code=0):
-    box.write("sweep.yaml", yaml)
-    done = box.run("run", "sweep.yaml", "--name", name, *words)
-    assert done.code == code, done.text
-    return done
-
-
 def ends(box):
     """(trial, attempt, outcome, code) of everything that ended."""
     return [tuple(row.values()) for row in box.rows(
@@ -53,7 +46,7 @@ def flooded(box):
     probe = box.write("probe", b"x" * 65536)
     if os.statvfs(probe).f_bsize > 65536:
         pytest.skip("this file system's blocks are larger than the test's logs")
-    return sweep(box, FLOOD_SWEEP)
+    return box.sweep(FLOOD_SWEEP)
 
 
 def test_case_C2_a_log_over_its_limit_keeps_head_and_tail(box, flooded):
@@ -103,7 +96,7 @@ def test_an_attempt_that_was_not_is_refused_with_their_number(box):
 
 
 def test_a_log_under_its_limit_is_whole(box):
-    sweep(box, "command: [sh, -c, 'head -c 150000 /dev/zero | tr \"\\0\" x', x, '${args}']\n"
+    box.sweep("command: [sh, -c, 'head -c 150000 /dev/zero | tr \"\\0\" x', x, '${args}']\n"
                "parameters: {n: 1}\nlimits: {log: 200kB}\n")
     assert box.log(1) == b"x" * 150_000
 
@@ -111,7 +104,7 @@ def test_a_log_under_its_limit_is_whole(box):
 # Time and silence -----------------------------------------------------------------------------
 
 def test_case_D9_the_reason_of_a_timeout_is_shown_and_the_slot_goes_on(box):
-    done = sweep(box, """
+    done = box.sweep("""
 command: [sh, -c, 'echo loss=$1; [ "$1" = 3 ] || exec sleep 600', x, "{n}"]
 parameters: {n: [1, 2, 3]}
 limits: {time: 600ms}
@@ -133,7 +126,7 @@ slots: 1
 def test_case_D9_only_silence_is_silence(box):
     # The first one works longer than the limit, but never silently; the second stops talking; the
     # third says nothing, but the file that is captured grows.
-    sweep(box, """
+    box.sweep("""
 command: [sh, -c, 'for i in 1 2 3 4 5 6 7 8 9; do case $1 in 1) echo $i ;;
   2) [ $i -gt 1 ] || echo $i ;; 3) echo $i,$i >> "$SEEDBED_TRIAL_DIR/m.csv" ;; esac; sleep 0.2; done',
   x, "{n}"]
@@ -155,19 +148,19 @@ parameters: {n: [1, 2, 3]}
 limits: {study: 1s}
 slots: 1
 """
-    done = sweep(box, text, "--grace", "2s", code=6)
+    done = box.sweep(text, "--grace", "2s", code=6)
     assert "study limit" in done.out
     assert box.states() == {1: "completed", 2: "waiting", 3: "waiting"}
     assert box.run("status", "s").code == 6
     box.write("go", "")
-    sweep(box, text.replace("1s", "1h"))
+    box.sweep(text.replace("1s", "1h"))
     assert box.count("completed") == 3
 
 
 # Retries --------------------------------------------------------------------------------------
 
 def test_case_I11_a_retry_waits_as_long_as_asked(box):
-    done = sweep(box, """
+    done = box.sweep("""
 command: [sh, -c, '[ "$SEEDBED_ATTEMPT" = 3 ]', x, "${args}"]
 parameters: {n: [1]}
 retries: {count: 2, wait: 400ms}
@@ -207,7 +200,7 @@ slots: 3
 
 @pytest.mark.parametrize("cause, trial", [("exited", 1), ("signalled", 2), ("timed_out", 3)])
 def test_retries_by_cause(box, cause, trial):
-    sweep(box, CAUSES.replace("CAUSE", cause), code=1)
+    box.sweep(CAUSES.replace("CAUSE", cause), code=1)
     attempts = box.rows("SELECT trial, count(*) AS n FROM attempts GROUP BY trial ORDER BY trial")
     assert [row["n"] for row in attempts] == [2 if t == trial else 1 for t in (1, 2, 3)]
     assert list(box.states().values()) == ["failed"] * 3
@@ -224,7 +217,7 @@ retries: 1
     run.interrupt()
     assert run.wait().code == 130
     box.write("go", "")
-    sweep(box, text, code=1)
+    box.sweep(text, code=1)
     # The interrupted one, the one that failed, and its retry.
     assert [outcome for _, _, outcome, _ in ends(box)] == ["stopped", "exited", "exited"]
 
@@ -302,7 +295,7 @@ if value not in ('1', '2', '3') and not os.path.exists('free'):
 
 def test_case_K4_median_stops_the_bad_one_and_says_why_with_numbers(box):
     box.write("t.py", CURVE)
-    done = sweep(box, MEDIAN.replace("VALUES", "9").replace("GOAL", "minimize").replace(
+    done = box.sweep(MEDIAN.replace("VALUES", "9").replace("GOAL", "minimize").replace(
         "RULE", "{type: median, min_iter: 2, min_trials: 3}"))
     assert box.states() == {1: "completed", 2: "completed", 3: "completed", 4: "pruned"}
     reason = box.json("trials", "s")[3]["reason"]
@@ -317,7 +310,7 @@ def test_case_K4_median_stops_the_bad_one_and_says_why_with_numbers(box):
 
 def test_case_K4_median_turns_with_the_goal(box):
     box.write("t.py", CURVE)
-    sweep(box, MEDIAN.replace("VALUES", "0.5").replace("GOAL", "maximize").replace(
+    box.sweep(MEDIAN.replace("VALUES", "0.5").replace("GOAL", "maximize").replace(
         "RULE", "{type: median, min_iter: 2, min_trials: 3}"))
     assert box.count("pruned") == 1 and box.states()[4] == "pruned"
 
@@ -327,7 +320,7 @@ def test_case_K4_median_turns_with_the_goal(box):
 def test_case_K4_too_few_peers_or_too_early_stops_nobody(box, rule):
     box.write("t.py", CURVE)
     box.write("free", "")
-    sweep(box, MEDIAN.replace("VALUES", "9").replace("GOAL", "minimize").replace("RULE", rule))
+    box.sweep(MEDIAN.replace("VALUES", "9").replace("GOAL", "minimize").replace("RULE", rule))
     assert list(box.states().values()) == ["completed"] * 4
 
 
@@ -346,7 +339,7 @@ slots: 1
 
 def test_case_C7_with_both_rules_nan_and_median_each_take_their_own(box):
     box.write("t.py", CURVE)
-    sweep(box, MEDIAN.replace("VALUES", "nan, 9").replace("GOAL", "minimize").replace(
+    box.sweep(MEDIAN.replace("VALUES", "nan, 9").replace("GOAL", "minimize").replace(
         "RULE", "[{type: nan}, {type: median, min_iter: 2, min_trials: 3}]"))
     assert list(box.states().values())[3:] == ["pruned", "pruned"]
     reasons = [row["reason"] for row in box.json("trials", "s")[3:]]
@@ -363,7 +356,7 @@ print('step=1 loss=nan', flush=True)
 while not os.path.exists(os.environ['SEEDBED_STOP']): time.sleep(0.01)
 print('step=2 loss=3', flush=True)
 """)
-    sweep(box, f"""
+    box.sweep(f"""
 command: [{PY}, t.py, "${{args}}"]
 parameters: {{n: [1]}}
 metric: {{name: loss, goal: minimize}}

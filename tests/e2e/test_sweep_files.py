@@ -11,13 +11,6 @@ PY = "/usr/bin/python3"
 SHOW = "command: [sh, -c, 'printf \"%s\\n\" \"$@\"', x, \"${args}\"]\n"
 
 
-def sweep(box, yaml, *words, name="s", code=0):
-    box.write("sweep.yaml", yaml)
-    done = box.run("run", "sweep.yaml", "--name", name, *words)
-    assert done.code == code, done.text
-    return done
-
-
 def argvs(box, study=None):
     """The arguments that the trials' programs printed, in the order of the trials."""
     return [box.log(trial, study=study).decode().splitlines() for trial in box.states(study)]
@@ -28,7 +21,7 @@ def options(argv):
 
 
 def test_zip_varies_together_and_multiplies_with_the_rest(box):
-    sweep(box, SHOW + """
+    box.sweep(SHOW + """
 parameters: {seed: [0, 1], model: [small, large], batch: [64, 16]}
 zip: [[model, batch]]
 """)
@@ -39,13 +32,13 @@ zip: [[model, batch]]
 
 
 def test_zip_with_lists_of_unequal_length_is_refused(box):
-    done = sweep(box, SHOW + "parameters: {a: [1, 2], b: [1, 2, 3]}\nzip: [[a, b]]\n", code=2)
+    done = box.sweep(SHOW + "parameters: {a: [1, 2], b: [1, 2, 3]}\nzip: [[a, b]]\n", code=2)
     assert "sweep.yaml:3" in done.err and "`a`" in done.err and "`b`" in done.err, done.err
     assert not box.path("studies").exists()
 
 
 def test_union_joins_spaces_and_runs_a_point_of_two_branches_once(box):
-    sweep(box, SHOW + """
+    box.sweep(SHOW + """
 parameters: {seed: [0, 1]}
 union:
   - {parameters: {opt: adam, lr: [1e-3, 3e-4]}}
@@ -63,7 +56,7 @@ union:
 
 
 def test_explicit_trials_are_multiplied_with_parameters_and_repeat(box):
-    sweep(box, SHOW + """
+    box.sweep(SHOW + """
 parameters: {amp: [true, false]}
 trials: [{lr: 1e-3, width: 64}, {lr: 3e-4, width: !absent }]
 repeat: 2
@@ -78,25 +71,25 @@ repeat: 2
 
 def test_trials_from_a_csv_tell_absent_from_empty(box):
     box.write("runs.csv", 'lr,width,tag\n1e-3,64,a\n3e-4,,""\n0.1,7,"x,y"\n')
-    sweep(box, SHOW + "trials: runs.csv\nparameters: {seed: [0, 1]}\n")
+    box.sweep(SHOW + "trials: runs.csv\nparameters: {seed: [0, 1]}\n")
     assert argvs(box) == [[*point, f"--seed={seed}"] for point in (
         ["--lr=1e-3", "--width=64", "--tag=a"], ["--lr=3e-4", "--tag="],
         ["--lr=0.1", "--width=7", "--tag=x,y"]) for seed in (0, 1)]
     # A longer file runs only the new line; a shorter one leaves the others, outside the space.
     box.write("runs.csv", "lr,width,tag\n1e-3,64,a\n9,9,new\n")
-    sweep(box, SHOW + "trials: runs.csv\nparameters: {seed: [0, 1]}\n")
+    box.sweep(SHOW + "trials: runs.csv\nparameters: {seed: [0, 1]}\n")
     assert len(box.states()) == 8
     assert sum(row["in_space"] is True for row in box.json("trials", "s")) == 4
 
 
 def test_a_ragged_csv_is_refused_with_its_line(box):
     box.write("runs.csv", "lr,width\n1,2\n3\n")
-    done = sweep(box, SHOW + "trials: runs.csv\n", code=2)
+    done = box.sweep(SHOW + "trials: runs.csv\n", code=2)
     assert "runs.csv:3" in done.err, done.err
 
 
 def test_where_and_when_choose_the_points(box):
-    sweep(box, SHOW + """
+    box.sweep(SHOW + """
 parameters:
   opt: [adam, sgd, !absent ]
   momentum: {values: [0, 0.9], when: "opt == 'sgd'"}
@@ -108,18 +101,18 @@ where: "net.depth == 2 or opt == 'adam'"
                           ["--opt=sgd", "--momentum=0", *net2],
                           ["--opt=sgd", "--momentum=0.9", *net2], net2]
     # A second condition on the command line narrows it further; nothing new runs.
-    sweep(box, box.read("sweep.yaml"), "--where", "opt == 'adam'")
+    box.sweep(box.read("sweep.yaml"), "--where", "opt == 'adam'")
     assert len(box.states()) == 5
     assert sum(row["in_space"] is True for row in box.json("trials", "s")) == 2
 
 
 def test_a_word_replaces_the_files_parameter(box):
-    sweep(box, SHOW + "parameters: {lr: [1, 2, 3], bs: [8]}\n", "lr=1e-4", "extra=x")
+    box.sweep(SHOW + "parameters: {lr: [1, 2, 3], bs: [8]}\n", "lr=1e-4", "extra=x")
     assert argvs(box) == [["--lr=1e-4", "--bs=8", "--extra=x"]]
 
 
 def test_repeat_makes_replicates_that_compare_joins(box):
-    sweep(box, "command: [sh, -c, 'echo loss=$(($1 + $2))', x, '{lr}', '{seed}']\n"
+    box.sweep("command: [sh, -c, 'echo loss=$(($1 + $2))', x, '{lr}', '{seed}']\n"
                "parameters: {lr: [10, 20]}\nrepeat: 3\nmetric: {name: loss, goal: minimize}\n")
     rows = {row["lr"]: row for row in box.json("compare", "s")}
     assert len(box.states()) == 6
@@ -129,13 +122,13 @@ def test_repeat_makes_replicates_that_compare_joins(box):
 
 @pytest.mark.parametrize("parameter, word", [("s", "s"), ("none", None)])
 def test_another_replicate_axis_or_none(box, parameter, word):
-    sweep(box, f"command: ['true', '${{args}}']\nparameters: {{lr: [1, 2], s: [0, 1, 2]}}\n"
+    box.sweep(f"command: ['true', '${{args}}']\nparameters: {{lr: [1, 2], s: [0, 1, 2]}}\n"
                f"seed_parameter: {parameter}\nmetric: {{name: loss, goal: minimize}}\n", code=1)
     assert len(box.json("compare", "s")) == (2 if word else 6)
 
 
 def test_params_json_and_wandbs_file_have_the_typed_values(box):
-    sweep(box, """
+    box.sweep("""
 command: [sh, -c, 'cat "$SEEDBED_PARAMS"']
 params: file
 parameters:
@@ -159,7 +152,7 @@ parameters:
 
 def test_case_A1_wandbs_client_reads_the_same_types(box):
     # W&B's client reads the file with PyYAML, for which 1e-3 and 1E5 are texts.
-    sweep(box, """
+    box.sweep("""
 command: [sh, -c, 'cat "$WANDB_SWEEP_PARAM_PATH"']
 params: file
 parameters: {lr: 1e-3, big: 1E5, half: .5, n: 3, word: "1e-3", off: "off", day: "2024-01-02"}
@@ -173,7 +166,7 @@ parameters: {lr: 1e-3, big: 1E5, half: .5, n: 3, word: "1e-3", off: "off", day: 
 
 def test_nested_names_and_booleans_as_json(box):
     box.write("args.json.py", "import json, sys\nprint(json.dumps(json.loads(sys.argv[1])))\n")
-    sweep(box, f"""
+    box.sweep(f"""
 command: [{PY}, args.json.py, "${{args_json}}"]
 parameters:
   lr: 1e-3
@@ -187,7 +180,7 @@ parameters:
 
 
 def test_a_file_of_json_in_place_of_args(box):
-    sweep(box, """
+    box.sweep("""
 command: [cat, "${args_json_file}"]
 parameters: {lr: 1e-3, net: {parameters: {depth: [2, 4]}}, word: "007"}
 """)
@@ -208,14 +201,14 @@ def test_a_sweep_file_may_be_json_and_names_its_study(box):
     ("python", ["True", "False"]), ("true-false", ["true", "false"]), ("01", ["1", "0"])])
 def test_the_style_of_booleans_by_file_or_option(box, style, words):
     expected = [[f"--amp={word}"] for word in words]
-    sweep(box, SHOW + f"bool_style: '{style}'\nparameters: {{amp: [true, false]}}\n")
+    box.sweep(SHOW + f"bool_style: '{style}'\nparameters: {{amp: [true, false]}}\n")
     assert argvs(box) == expected
-    sweep(box, SHOW + "parameters: {amp: [true, false]}\n", "--bool-style", style, name="option")
+    box.sweep(SHOW + "parameters: {amp: [true, false]}\n", "--bool-style", style, name="option")
     assert argvs(box, "option") == expected
 
 
 def test_every_mistake_of_a_file_is_told_at_once_with_its_place(box):
-    done = sweep(box, "comand: ['true']\nparameters:\n  lr: {min: 2, max: 1}\n  n: {values: []}\n"
+    done = box.sweep("comand: ['true']\nparameters:\n  lr: {min: 2, max: 1}\n  n: {values: []}\n"
                       "where: \"lr <\"\n", code=2)
     for place in ("sweep.yaml:1:", "sweep.yaml:3:", "sweep.yaml:4:"):
         assert place in done.err, done.err
@@ -242,7 +235,7 @@ parameters: {lr: 1e-3, amp: true, pin: false}
 def test_a_template_is_filled_for_each_trial(box):
     box.write("cfg.yaml", 'lr: {lr}\nfolder: {trial_dir}\nnumber: {trial}\n'
                           'map: {a: {b: 1}}\nescaped: {{lr}}\nname: "{name}"\n')
-    sweep(box, """
+    box.sweep("""
 command: [cat, "{config}"]
 template: cfg.yaml
 parameters: {lr: [1e-3, .5], name: ["a {lr} b"]}
@@ -257,14 +250,14 @@ parameters: {lr: [1e-3, .5], name: ["a {lr} b"]}
 
 
 def test_a_missing_template_is_refused_before_anything_starts(box):
-    done = sweep(box, 'command: [cat, "{config}"]\ntemplate: nosuch.yaml\n'
+    done = box.sweep('command: [cat, "{config}"]\ntemplate: nosuch.yaml\n'
                       "parameters: {lr: [1]}\n", code=2)
     assert "nosuch.yaml" in done.err
     assert not box.path("studies").exists()
 
 
 def test_env_and_placeholders_reach_the_program(box):
-    sweep(box, """
+    box.sweep("""
 command: [sh, -c, 'echo "$RUN|$FIXED|$1|$2|$3"', x, "{lr}", "{trial}.{attempt}", "{{lr}} {x}"]
 parameters: {lr: [1e-3, 2]}
 env: {RUN: "{trial}-{lr}", FIXED: "a b"}
@@ -274,16 +267,16 @@ env: {RUN: "{trial}-{lr}", FIXED: "a b"}
 
 
 def test_a_varying_parameter_that_reaches_nobody_is_an_error(box):
-    done = sweep(box, 'command: [echo, "{a}"]\nparameters: {a: [1], lost: [1, 2]}\n', code=2)
+    done = box.sweep('command: [echo, "{a}"]\nparameters: {a: [1], lost: [1, 2]}\n', code=2)
     assert "`lost`" in done.err, done.err
-    sweep(box, 'command: [echo, "{a}"]\nparams: file\nparameters: {a: [1], lost: [1, 2]}\n')
+    box.sweep('command: [echo, "{a}"]\nparams: file\nparameters: {a: [1], lost: [1, 2]}\n')
     assert len(box.states()) == 2
 
 
 def test_unknown_and_absent_features_are_refused_by_name(box):
-    done = sweep(box, SHOW + "paramters: {a: [1]}\n", code=2)
+    done = box.sweep(SHOW + "paramters: {a: [1]}\n", code=2)
     assert "sweep.yaml:2" in done.err and "`parameters`" in done.err, done.err
-    done = sweep(box, SHOW + "method: bayes\nparameters: {a: {min: 0.0, max: 1.0}}\n", code=2)
+    done = box.sweep(SHOW + "method: bayes\nparameters: {a: {min: 0.0, max: 1.0}}\n", code=2)
     assert "bayes" in done.err and "not available yet" in done.err, done.err
 
 
@@ -399,27 +392,27 @@ parameters:
 
 def test_random_search_over_a_finite_space_never_repeats_a_point(box):
     text = SHOW + "method: random\nparameters: {a: [1, 2, 3], b: [1, 2, 3, 4]}\n"
-    sweep(box, text)
+    box.sweep(text)
     got = [tuple(argv) for argv in argvs(box)]
     assert len(got) == len(set(got)) == 12
     assert got != sorted(got)
-    sweep(box, text, "--limit", "5", name="first")
+    box.sweep(text, "--limit", "5", name="first")
     assert [tuple(argv) for argv in argvs(box, "first")] == got[:5]
-    sweep(box, text, "--limit", "5", "--sampler-seed", "1", name="other")
+    box.sweep(text, "--limit", "5", "--sampler-seed", "1", name="other")
     assert [tuple(argv) for argv in argvs(box, "other")] != got[:5]
 
 
 def test_sobol_points_fill_the_square_evenly(box):
     text = SHOW + ("method: sobol\nrun_cap: 16\n"
                    "parameters: {x: {min: 0.0, max: 1.0}, y: {min: 0.0, max: 1.0}}\n")
-    sweep(box, text)
+    box.sweep(text)
     points = [options(argv) for argv in argvs(box)]
     # 16 points of a Sobol sequence: one in each of the 4 x 4 cells, and in each of 16 columns.
     assert {(int(float(p["x"]) * 4), int(float(p["y"]) * 4)) for p in points} == {
         (i, j) for i in range(4) for j in range(4)}
     assert {int(float(p["x"]) * 16) for p in points} == set(range(16))
     # Twice as many are the same ones and as many more.
-    sweep(box, text, "--limit", "32")
+    box.sweep(text, "--limit", "32")
     assert [options(argv) for argv in argvs(box)][:16] == points
     assert len(box.states()) == 32
 
@@ -427,10 +420,10 @@ def test_sobol_points_fill_the_square_evenly(box):
 @pytest.mark.parametrize("order", ["given", "shuffled"])
 def test_the_order_decides_what_a_limit_keeps(box, order):
     text = SHOW + "parameters: {a: [1, 2, 3, 4], b: [1, 2, 3, 4, 5]}\n"
-    sweep(box, text, "--order", order, "--limit", "6")
+    box.sweep(text, "--order", order, "--limit", "6")
     first = argvs(box)
     assert len(first) == 6
     given = [[f"--a={1 + i // 5}", f"--b={1 + i % 5}"] for i in range(6)]
     assert (first == given) == (order == "given")
-    sweep(box, text, "--order", order)
+    box.sweep(text, "--order", order)
     assert argvs(box)[:6] == first and len(box.states()) == 20
