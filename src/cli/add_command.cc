@@ -58,14 +58,9 @@ Result<int> add(const Invocation& invocation, const AddOptions& options) {
     std::printf("%s: %s\n", study_name(*dir).c_str(), text->c_str());
     return 0;
   }
-  auto path = control_socket_path(*dir);
-  if (!path) return propagate(path);
-  auto line = ask_controller(*path, control_request::add(*points), kAnswerTimeout);
-  if (!line) return propagate(line);
-  auto answer = read_answer(*line);
+  auto answer = ask_study(*dir, control_request::add(*points), kAnswerTimeout);
   if (!answer) return propagate(answer);
-  if (!answer->ok) return fail(ErrorCode::usage, answer->text);
-  std::printf("%s: %s\n", study_name(*dir).c_str(), answer->text.c_str());
+  std::printf("%s: %s\n", study_name(*dir).c_str(), answer->c_str());
   return 0;
 }
 

@@ -17,17 +17,12 @@
 namespace seedbed {
 namespace {
 
-constexpr Milliseconds kAnswerTimeout{30'000};
+constexpr Milliseconds kAnswerTimeout{10'000};
 
 Result<int> say(const ControlLine& request, const std::string& study_dir) {
-  auto path = control_socket_path(study_dir);
-  if (!path) return propagate(path);
-  auto line = ask_controller(*path, request, kAnswerTimeout);
-  if (!line) return propagate(line);
-  auto answer = read_answer(*line);
+  auto answer = ask_study(study_dir, request, kAnswerTimeout);
   if (!answer) return propagate(answer);
-  if (!answer->ok) return fail(ErrorCode::usage, answer->text);
-  std::printf("%s: %s\n", study_name(study_dir).c_str(), answer->text.c_str());
+  std::printf("%s: %s\n", study_name(study_dir).c_str(), answer->c_str());
   return 0;
 }
 

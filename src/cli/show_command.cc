@@ -177,12 +177,8 @@ std::string why_waiting(const std::string& dir, const TrialRow& row) {
     return "waits because no controller runs: seedbed run --study " + shell_quote(study_word(dir));
   }
   constexpr Milliseconds kAnswerTimeout{5000};
-  auto path = control_socket_path(dir);
-  if (!path) return {};
-  auto line = ask_controller(*path, control_request::why(row.number), kAnswerTimeout);
-  if (!line) return {};
-  auto answer = read_answer(*line);
-  return answer && answer->ok ? answer->text : "";
+  auto answer = ask_study(dir, control_request::why(row.number), kAnswerTimeout);
+  return answer ? *answer : answer.error().message;
 }
 
 Result<int> show(const Invocation& invocation, const std::string& word) {

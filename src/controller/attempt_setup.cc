@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/random.h"
 #include "base/text.h"
 #include "controller/free_port.h"
 #include "env/posix/files.h"
@@ -30,6 +31,7 @@ class RealAttemptSetup : public AttemptSetup {
   RealAttemptSetup(const StudySpec& spec, SetupContext context)
       : spec_(spec), context_(std::move(context)), base_(base_variables(context_.surroundings)) {
     python_ = program_path("python", search_path({})) != "python" ? "python" : "python3";
+    command_hash_ = hash_text(spec_.command.identity());
   }
 
   Result<Prepared> prepare(const TrialStatus& trial, AttemptId attempt,
@@ -78,6 +80,7 @@ class RealAttemptSetup : public AttemptSetup {
     order.grace = context_.grace;
     order.prune_grace = std::max(order.prune_grace, order.grace);
     order.stop_file = own->at("SEEDBED_STOP");
+    order.fingerprint = fmt::format("{:016x}", hash_text(trial.point.identity(), command_hash_));
     describe(prepared, *own, words, attempt);
     return prepared;
   }
@@ -239,6 +242,7 @@ class RealAttemptSetup : public AttemptSetup {
   SetupContext context_;
   Variables base_;
   std::string python_;
+  std::uint64_t command_hash_ = 0;
   FreePorts ports_;
   FileHashes hashes_;
   std::map<std::string, std::string> first_hash_;

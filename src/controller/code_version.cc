@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "base/random.h"
@@ -70,6 +71,45 @@ std::string FileHashes::hash(const std::string& path) {
   }
   close(descriptor);
   return result;
+}
+
+std::optional<std::string> code_difference(const std::string& earlier, const std::string& now) {
+  struct Code {
+    std::string folder, file, hash;
+  };
+  const auto read = [](const std::string& text) {
+    const auto json = nlohmann::json::parse(text, nullptr, false);
+    Code code;
+    if (!json.is_object()) return code;
+    code.folder = json.value("cwd", "");
+    code.file = json.value("code_file", "");
+    code.hash = json.value("code_hash", "");
+    return code;
+  };
+  const auto inside = [](const Code& code) {
+    return code.file.starts_with(code.folder + "/") ? code.file.substr(code.folder.size() + 1)
+                                                    : code.file;
+  };
+  const Code then = read(earlier);
+  const Code here = read(now);
+  constexpr const char* kRemedy =
+      "results of both stand in this study now; another --name keeps them apart";
+  if (!then.file.empty() && !here.file.empty()) {
+    if (inside(then) != inside(here) || then.hash.empty() || here.hash.empty()) return std::nullopt;
+    if (then.hash == here.hash) return std::nullopt;
+    if (then.file == here.file) {
+      return fmt::format("{} was changed since earlier trials ran (hash {}, before {}): {}",
+                         here.file, here.hash, then.hash, kRemedy);
+    }
+    return fmt::format("{} is not what earlier trials ran, {} (hash {}, before {}): {}", here.file,
+                       then.file, here.hash, then.hash, kRemedy);
+  }
+  if (then.file.empty() && here.file.empty() && !then.folder.empty() && !here.folder.empty() &&
+      then.folder != here.folder) {
+    return fmt::format("earlier trials ran in {}, new ones run in {}: {}", then.folder, here.folder,
+                       kRemedy);
+  }
+  return std::nullopt;
 }
 
 Result<std::string> take_snapshot(const std::string& folder, const std::string& target) {

@@ -34,6 +34,12 @@ class FileHashes {
   std::map<std::string, Known> known_;
 };
 
+/// Whether an attempt that is about to run uses other code than an earlier one of the study, in
+/// words; nothing when it does not, or cannot be told. Both are `details_json` of an attempt
+/// (docs/record.md).
+[[nodiscard]] std::optional<std::string> code_difference(const std::string& earlier,
+                                                         const std::string& now);
+
 /// Copies the tracked files of the git checkout around `folder` to `target` (`snapshot: true`), as
 /// they are now, uncommitted changes included. Returns the folder in the copy that corresponds to
 /// `folder`. An existing copy is used as it is: resuming goes on with the same code.

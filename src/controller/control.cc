@@ -90,6 +90,8 @@ class SocketServer : public ControlServer {
     while ((end = client.received.find('\n')) != std::string::npos) {
       std::string line = client.received.substr(0, end);
       client.received.erase(0, end + 1);
+      // Who asked while we were stopped has been told that nothing happened, and must be right.
+      if (has_left(descriptor)) return drop(descriptor);
       handler_(std::move(line),
                [this, alive = alive_, descriptor, number = client.number](ControlLine answer) {
                  if (!*alive) return;
@@ -99,6 +101,11 @@ class SocketServer : public ControlServer {
                });
       if (!clients_.contains(descriptor)) return;
     }
+  }
+
+  static bool has_left(int descriptor) {
+    pollfd client{descriptor, POLLRDHUP, 0};
+    return poll(&client, 1, 0) > 0;
   }
 
   void drop(int descriptor) {
@@ -169,7 +176,10 @@ Result<ControlLine> ask_controller(const std::string& path, const ControlLine& l
   const std::size_t end = answer.find('\n');
   if (end == std::string::npos) {
     return fail(ErrorCode::machine, "the controller gave no answer within " +
-                                        format_duration(timeout) + "; it may be busy or stopped");
+                                        format_duration(timeout) +
+                                        ": it is busy, or waits for room on the disk. Unless it "
+                                        "has begun with it, the request is void; seedbed status "
+                                        "shows where the study stands");
   }
   answer.resize(end);
   return answer;

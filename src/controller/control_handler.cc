@@ -5,6 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "controller/request_text.h"
+#include "controller/run_study.h"
+#include "env/posix/identity.h"
+#include "env/posix/study_lock.h"
 
 namespace seedbed {
 namespace {
@@ -195,6 +198,28 @@ Result<ControlAnswer> read_answer(const ControlLine& line) {
   } catch (const Json::exception&) {
     return fail(ErrorCode::machine, "the controller's answer cannot be read: " + line);
   }
+}
+
+Result<std::string> ask_study(const std::string& study_dir, const ControlLine& request,
+                              Milliseconds timeout) {
+  const auto holder = StudyLock::holder(study_dir);
+  if (holder && holder->host == host_name()) {
+    const auto process = read_proc_stat(holder->pid);
+    if (process && (process->state == 'T' || process->state == 't')) {
+      return fail(ErrorCode::machine,
+                  fmt::format("the controller (pid {0}) is stopped and was asked nothing; "
+                              "`kill -CONT {0}` lets it go on",
+                              holder->pid));
+    }
+  }
+  const auto path = control_socket_path(study_dir);
+  if (!path) return propagate(path);
+  const auto line = ask_controller(*path, request, timeout);
+  if (!line) return propagate(line);
+  auto answer = read_answer(*line);
+  if (!answer) return propagate(answer);
+  if (!answer->ok) return fail(ErrorCode::usage, answer->text);
+  return std::move(answer->text);
 }
 
 }  // namespace seedbed

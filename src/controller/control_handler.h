@@ -28,4 +28,10 @@ struct ControlAnswer {
 };
 [[nodiscard]] Result<ControlAnswer> read_answer(const ControlLine& line);
 
+/// Asks the running controller of a study and gives its words. Errors: it refuses (`usage`), nobody
+/// listens, it is stopped (SIGSTOP, Ctrl-Z) or gives no answer within `timeout`. A request whose
+/// asker has gone is not carried out any more.
+[[nodiscard]] Result<std::string> ask_study(const std::string& study_dir,
+                                            const ControlLine& request, Milliseconds timeout);
+
 }  // namespace seedbed

@@ -262,6 +262,7 @@ void Controller::attempt_ended(const ExitRecord& record) {
   finished.usage = {record.wall_ms, record.cpu_ms, record.peak_memory, record.log_bytes};
   finished.traceback_seen = rest.traceback_seen;
   finished.seen_metrics = std::move(rest.names_seen);
+  finished.output_gone = rest.log_gone;
   submit(std::move(finished));
 }
 
@@ -301,6 +302,9 @@ void Controller::poll_metrics() {
 void Controller::sync_soon() {
   if (ended_) return;
   ports_.loop.call_after(kSyncPeriod, [this] { sync_soon(); });
+  if (Status there = ports_.store.in_place(); !there) {
+    return submit(StudyGone{there.error().message});  // and there is nothing to sync
+  }
   if (!unsynced_ || syncing_) return;
   unsynced_ = false;
   syncing_ = true;
@@ -355,6 +359,9 @@ void Controller::fail_run(Error error) {
   ports_.log.error("run_failed", {{"why", error.message}});
   ended_ = true;
   exit_code_ = seedbed::exit_code(error.code);
+  if (error.code == ErrorCode::damaged) {
+    error.message += "; running trials go on, the same command finds them and mends what it can";
+  }
   failure_ = std::move(error);
   ports_.loop.stop();
 }

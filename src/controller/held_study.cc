@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <charconv>
+#include <filesystem>
 #include <utility>
 
 #include "env/posix/files.h"
@@ -9,6 +11,43 @@
 #include "study/readers.h"
 
 namespace seedbed {
+namespace {
+
+bool has_content(const std::string& path) {
+  std::error_code error;
+  const auto size = std::filesystem::file_size(path, error);
+  return !error && size > 0;
+}
+
+/// Trials' folders that are newer than the record: an older copy of it was put back, or its end was
+/// lost. When their trials come up again, what ended there is found (see the launcher).
+std::optional<std::string> unrecorded_folders(const HeldStudy& held) {
+  TrialNumber last = 0;
+  for (const Entry& entry : held.entries) {
+    if (const auto* trial = std::get_if<TrialProposed>(&entry.record)) last = trial->trial;
+  }
+  std::size_t count = 0;
+  std::string first;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(held.dir + "/trials", error), end;
+       !error && at != end; at.increment(error)) {
+    const std::string name = at->path().filename();
+    TrialNumber number = 0;
+    const auto read = std::from_chars(name.data(), name.data() + name.size(), number);
+    const bool ours =
+        read.ptr - name.data() >= 5 && (read.ptr == name.data() + name.size() || *read.ptr == '-');
+    if (!ours || number <= last || !path_exists(at->path().string() + "/params.json")) continue;
+    if (first.empty() || name < first) first = name;
+    ++count;
+  }
+  if (count == 0) return std::nullopt;
+  return fmt::format(
+      "trials/ holds {} of which the record knows nothing, from {} on: what ended there is taken "
+      "over when the same command and parameters come up again, the rest stays as it is",
+      count == 1 ? "a folder" : fmt::format("{} folders", count), first);
+}
+
+}  // namespace
 
 void HeldStudy::fold(Engine& engine) {
   for (const Entry& entry : entries) engine.apply(entry);
@@ -32,6 +71,14 @@ std::uint64_t HeldStudy::runs() const {
   return runs;
 }
 
+std::string HeldStudy::latest_details() const {
+  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+    const auto* started = std::get_if<AttemptStarted>(&entry->record);
+    if (started != nullptr && !started->details_json.empty()) return started->details_json;
+  }
+  return {};
+}
+
 Result<HeldStudy> hold_study(const std::string& dir, const HoldOptions& options) {
   if (options.create) {
     if (Status made = make_directories(dir + "/trials"); !made) return propagate(made);
@@ -41,6 +88,7 @@ Result<HeldStudy> hold_study(const std::string& dir, const HoldOptions& options)
   }
   auto lock = StudyLock::acquire(dir, {options.command_line, options.now, options.take_over});
   if (!lock) return propagate(lock);
+  const bool had_record = has_content(dir + "/study.db");
   auto opened = open_store(dir, options.create);
   if (!opened) return propagate(opened);
   HeldStudy held{dir, std::move(*lock), std::move(opened->store), std::move(opened->notes), {}};
@@ -53,6 +101,10 @@ Result<HeldStudy> hold_study(const std::string& dir, const HoldOptions& options)
   Status loaded =
       held.store->load(options.metric, [&](const Entry& entry) { held.entries.push_back(entry); });
   if (!loaded) return propagate(loaded);
+  if (auto found = unrecorded_folders(held)) {
+    held.notes.push_back((had_record ? "" : "study.db was missing or empty and begins anew; ") +
+                         std::move(*found));
+  }
   return held;
 }
 

@@ -26,6 +26,8 @@ struct HeldStudy {
   /// The latest space among the loaded records.
   [[nodiscard]] const SpaceSet* latest_space() const;
   [[nodiscard]] std::uint64_t runs() const;
+  /// How the attempt that began last was run (`AttemptStarted::details_json`); empty: none.
+  [[nodiscard]] std::string latest_details() const;
 };
 
 struct HoldOptions {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "env/posix/files.h"
 #include "metrics/attempt_metrics.h"
 
 namespace seedbed {
@@ -47,17 +48,17 @@ class LocalMetricFeed : public MetricFeed {
     auto metrics = AttemptMetrics::make(sources, start);
     // A position that cannot be read: the files still hold everything, so read them anew.
     if (!metrics) metrics = AttemptMetrics::make(sources, {});
-    if (metrics) followed_[attempt] = std::move(*metrics);
+    if (metrics) followed_[attempt] = {std::move(*metrics), sources.log_path};
   }
 
   std::vector<MetricsReported> poll(Timestamp now) override {
     std::vector<MetricsReported> all;
-    for (const auto& [attempt, metrics] : followed_) {
+    for (const auto& [attempt, followed] : followed_) {
       MetricsReported reported{attempt, {}, {}};
       for (int i = 0; i < kReadsPerPoll; ++i) {
-        auto read = metrics->poll(now);
+        auto read = followed.metrics->poll(now);
         if (read) append(std::move(*read), reported);
-        if (!metrics->behind()) break;
+        if (!followed.metrics->behind()) break;
       }
       if (!reported.points.empty() || !reported.positions.empty()) {
         all.push_back(std::move(reported));
@@ -71,13 +72,14 @@ class LocalMetricFeed : public MetricFeed {
     rest.reported.attempt = attempt;
     auto found = followed_.extract(attempt);
     if (found.empty()) return rest;
-    AttemptMetrics& metrics = *found.mapped();
+    AttemptMetrics& metrics = *found.mapped().metrics;
     while (!metrics.done()) {
       auto read = metrics.finish(now);
       if (read) append(std::move(*read), rest.reported);
     }
     rest.traceback_seen = metrics.traceback_seen();
     rest.names_seen = join(metrics.names_seen(), ", ");
+    rest.log_gone = !path_exists(found.mapped().log_path);
     for (std::string& text : metrics.take_notes()) {
       rest.notes.push_back({attempt.trial, "metrics", std::move(text)});
     }
@@ -85,6 +87,11 @@ class LocalMetricFeed : public MetricFeed {
   }
 
  private:
+  struct Followed {
+    std::unique_ptr<AttemptMetrics> metrics;
+    std::string log_path;
+  };
+
   static constexpr int kReadsPerPoll = 16;  // 16 MiB per source and turn, then others have theirs
 
   [[nodiscard]] AttemptSources sources_of(const TrialStatus& trial, AttemptId attempt) const {
@@ -110,7 +117,7 @@ class LocalMetricFeed : public MetricFeed {
   const StudySpec& spec_;
   std::string study_dir_;
   std::string working_dir_;
-  std::map<AttemptId, std::unique_ptr<AttemptMetrics>> followed_;
+  std::map<AttemptId, Followed> followed_;
 };
 
 }  // namespace

@@ -57,6 +57,7 @@ class MetricFeed {
     MetricsReported reported;  ///< everything up to the end of the files
     bool traceback_seen = false;
     std::string names_seen;  ///< `val_loss, acc`
+    bool log_gone = false;   ///< somebody removed it while the attempt ran
     std::vector<NoteAdded> notes;
   };
 

@@ -49,25 +49,36 @@ std::string run_details(const RunRequest& request, const std::string& working_di
   return details.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-/// The first point of the space must give a command that can run, before anything starts.
-Status check_first_command(const StudySpec& spec, const Sampler& sampler, AttemptSetup& dry_setup,
-                           const SetupContext& context) {
+/// How the first point of the space would be run; makes nothing. Nothing, too, where that point
+/// alone is at fault: its own attempt will say so.
+Result<std::optional<AttemptSetup::Prepared>> prepare_first(const StudySpec& spec,
+                                                            const Sampler& sampler,
+                                                            SetupContext context) {
   const ProposalsMade first = collect_proposals(sampler, spec.sampler_seed, 0, 1);
   if (!first.error.empty()) return fail(ErrorCode::usage, first.error);
   if (first.points.empty()) {
-    if (!first.exhausted) return {};
+    if (!first.exhausted) return std::nullopt;
     return fail(ErrorCode::usage, "the space has no point: `where` drops every one");
   }
   TrialStatus trial;
   trial.number = 1;
   trial.point = first.points[0].point;
   trial.folder = trial_folder_name(1, trial.point, spec.space.varying());
-  auto prepared = dry_setup.prepare(trial, {1, 1}, Allocation{});
-  if (!prepared) return {};  // this trial alone may be at fault: its own attempt will say so
-  if (spec.command.options().shell) return {};
+  context.write_files = false;
+  auto prepared = make_attempt_setup(spec, std::move(context))->prepare(trial, {1, 1}, {});
+  if (!prepared) return std::nullopt;
+  return std::move(*prepared);
+}
+
+/// The first point of the space must give a command that can run, before anything starts.
+Status check_first_command(const StudySpec& spec, const Sampler& sampler,
+                           const SetupContext& context) {
+  const auto prepared = prepare_first(spec, sampler, context);
+  if (!prepared) return propagate(prepared);
+  if (!*prepared || spec.command.options().shell) return {};
   Variables variables = base_variables(context.surroundings);
   for (const auto& [name, value] : spec.env) variables[name] = value;
-  return check_program(prepared->order.argv, context.working_dir, variables);
+  return check_program((**prepared).order.argv, context.working_dir, variables);
 }
 
 /// How many trials there will be, as far as multiplication tells.
@@ -127,9 +138,7 @@ class StudyRun {
       if (!text) return tl::unexpected(text.error().with_context("template"));
       context_.template_text = std::move(*text);
     }
-    SetupContext dry = context_;
-    dry.write_files = false;
-    return check_first_command(spec, *sampler_, *make_attempt_setup(spec, dry), dry);
+    return check_first_command(spec, *sampler_, context_);
   }
 
   Status take_study() {
@@ -161,7 +170,19 @@ class StudyRun {
       context_.working_dir = std::move(*copy);
     }
     context_.code = code_version(request_.working_dir);
+    warn_of_other_code();
     return {};
+  }
+
+  /// Against the attempt that ran last, not all of them: once said, it is in the record.
+  void warn_of_other_code() {
+    const std::string earlier = held_->latest_details();
+    if (earlier.empty()) return;
+    const auto first = prepare_first(request_.spec, *sampler_, context_);
+    if (!first || !*first) return;
+    if (auto difference = code_difference(earlier, (**first).details_json)) {
+      warnings_.push_back(std::move(*difference));
+    }
   }
 
   Status make_parts() {
@@ -243,7 +264,10 @@ class StudyRun {
     log_->info("run_ended", {{"exit_code", std::to_string(controller_->exit_code())}});
     control_.reset();
     signals_.reset();
-    if (Status closed = held_->store->close(); !closed && !failure) return propagate(closed);
+    Status closed = held_->store->close();
+    // Of a folder that was taken away while it ran, more has been told already.
+    const bool told = controller_->exit_code() == exit_code(ErrorCode::damaged);
+    if (!closed && !failure && !told) return propagate(closed);
     if (failure) return tl::unexpected(*failure);
     return controller_->exit_code();
   }

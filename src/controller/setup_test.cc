@@ -141,6 +141,28 @@ TEST(FileHashes, ChangeWithTheContentAlone) {
   EXPECT_EQ(hashes.hash(folder.path("missing")), "");
 }
 
+TEST(CodeDifference, CaseH9_TellsAnEditedProgramAndAnotherOneOfTheSameName) {
+  const auto details = [](const std::string& folder, const std::string& file,
+                          const std::string& hash) {
+    nlohmann::json json = {{"argv", {"python3", file}}, {"cwd", folder}};
+    if (!file.empty()) json["code_file"] = file;
+    if (!file.empty()) json["code_hash"] = hash;
+    return json.dump();
+  };
+  const std::string first = details("/a", "/a/t.py", "1");
+  EXPECT_FALSE(code_difference(first, first));
+  EXPECT_FALSE(code_difference("", first));
+  EXPECT_FALSE(code_difference("not json", first));
+  EXPECT_FALSE(code_difference(first, details("/a", "/a/u.py", "2"))) << "the space names it";
+  EXPECT_FALSE(code_difference(first, details("/b", "/b/t.py", "1"))) << "the project was moved";
+  EXPECT_FALSE(code_difference(first, details("/a", "/a/t.py", ""))) << "it cannot be read";
+  EXPECT_EQ(code_difference(first, details("/a", "/a/t.py", "2"))->find("/a/t.py was changed"), 0);
+  EXPECT_EQ(code_difference(first, details("/b", "/b/t.py", "2"))->find("/b/t.py is not what"), 0);
+  EXPECT_FALSE(code_difference(details("/a", "", ""), details("/a", "", "")));
+  EXPECT_EQ(code_difference(details("/a", "", ""), details("/b", "", ""))->find("earlier trials"),
+            0);
+}
+
 TEST(Snapshot, OutsideAGitCheckoutItIsRefusedWithTheReason) {
   const TemporaryFolder folder;
   auto copy = take_snapshot(folder.path(), folder.path("copy"));

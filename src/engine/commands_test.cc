@@ -24,6 +24,22 @@ TEST(Engine, PauseStartsNothingAndResumeGoesOn) {
   EXPECT_EQ(bench.give(PauseAsked{false}), "resumed, planned 2.1@0 | start 2.1");
 }
 
+TEST(Engine, ResumingAfterTheClockWasSetBackSetsTheAlarmAgain) {
+  EngineConfig config = small_config(1);
+  config.retries = {1, {OutcomeKind::exited}, Milliseconds(1000)};
+  Bench bench(config);
+  bench.begin();
+  bench.answer(1);
+  bench.runs({1, 1});
+  bench.ends({1, 1}, kExit1);
+  bench.gone({1, 1});
+  bench.give(PauseAsked{true});
+  bench.now += 2000;
+  bench.give(TimePassed{});  // the alarm, while paused
+  bench.now -= 1900;
+  EXPECT_EQ(bench.give(PauseAsked{false}).find("resumed | wake "), 0);
+}
+
 TEST(Engine, FreezingStopsTheRunningTrialsWhereTheyAre) {
   Bench bench(small_config(2));
   bench.begin();

@@ -8,6 +8,7 @@ void Engine::Decider::operator()(const PauseAsked& input) {
   // `pause` on a frozen study changes nothing; `pause --freeze` on a paused one freezes it.
   const bool freeze = input.paused && (input.freeze || tally_.frozen);
   if (!tally_.active || (tally_.paused == input.paused && tally_.frozen == freeze)) return;
+  wake_always_ = true;  // what fell due meanwhile may lie ahead again: a clock can be set back
   const bool turned = tally_.frozen != freeze;
   put(PauseSet{input.paused, freeze});
   if (!turned) return;

@@ -146,6 +146,12 @@ void Engine::Decider::operator()(const InterruptCame& input) {
             StopCause::interrupted);
 }
 
+void Engine::Decider::operator()(const StudyGone& input) {
+  if (!leads() || (tally_.stopping && tally_.stopping->exit_code == 4)) return;
+  const StopMode mode = tally_.stopping ? tally_.stopping->mode : StopMode::drain;
+  wind_down(mode, exit_code(ErrorCode::damaged), input.detail, StopCause::halted);
+}
+
 void Engine::Decider::operator()(const StopAsked& input) {
   if (!leads()) return;
   const StopMode mode = input.drain ? StopMode::drain : StopMode::stop;

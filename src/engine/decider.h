@@ -29,6 +29,7 @@ struct Engine::Decider {
   void operator()(const MetricsArrived& input);
   void operator()(const TimePassed& input);
   void operator()(const InterruptCame& input);
+  void operator()(const StudyGone& input);
   void operator()(const StopAsked& input);
   void operator()(const PauseAsked& input);
   void operator()(const SlotsAsked& input);

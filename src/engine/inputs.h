@@ -51,6 +51,8 @@ struct AttemptFinished {  ///< main process ended; metrics up to its end came be
   Usage usage;
   bool traceback_seen = false;  ///< its log holds a traceback although it exited 0
   std::string seen_metrics;     ///< names seen, for "metric missing" messages
+  /// Its log is not there any more: somebody removed the trial's folder while it ran.
+  bool output_gone = false;
 };
 
 struct AttemptTreeGone {
@@ -76,6 +78,11 @@ struct TimePassed {};  ///< answer to WakeAt
 struct InterruptCame {
   int signal = 2;      ///< 2 (INT) or 15 (TERM): decides the exit code
   bool drain = false;  ///< `--on-interrupt drain`, first step only
+};
+
+/// The study's folder is not where it was: what is recorded from now on may be lost.
+struct StudyGone {
+  std::string detail;
 };
 
 struct StopAsked {
@@ -109,7 +116,7 @@ struct NoteCame {
 
 using Input = std::variant<RunBegan, ProposalsMade, AttemptIsRunning, AttemptDidNotStart,
                            AttemptFinished, AttemptTreeGone, AttemptIsLost, AttemptWasUnclaimed,
-                           MetricsArrived, TimePassed, InterruptCame, StopAsked, PauseAsked,
-                           SlotsAsked, CancelAsked, RetryAsked, PointsAdded, NoteCame>;
+                           MetricsArrived, TimePassed, InterruptCame, StudyGone, StopAsked,
+                           PauseAsked, SlotsAsked, CancelAsked, RetryAsked, PointsAdded, NoteCame>;
 
 }  // namespace seedbed

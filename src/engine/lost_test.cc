@@ -1,4 +1,4 @@
-// Attempts believed lost, and the late news of them.
+// Attempts believed lost, and the late news of them; output and folders that are gone.
 
 #include <gtest/gtest.h>
 
@@ -101,6 +101,44 @@ TEST(Engine, CaseH11_ALateSuccessOfATrialFailedAsLostOpensItAgain) {
   EXPECT_EQ(bench.trial(1).state, TrialState::failed);
   EXPECT_EQ(bench.exits({1, 3}, 0), "ended 1.3 exited, reopened 1, finished 1 completed");
   EXPECT_EQ(bench.trial(1).openings, 2);
+}
+
+TEST(Engine, AStudyWhoseFolderIsGoneStartsNothingMoreAndLetsRunningTrialsFinish) {
+  Bench bench(small_config(1));
+  bench.begin();
+  bench.answer(3);
+  bench.runs({1, 1});
+  EXPECT_EQ(bench.give(StudyGone{"it was moved"}), "run_stopping drain 4");
+  EXPECT_EQ(bench.give(StudyGone{"it was moved"}), "") << "said once";
+  bench.exits({1, 1}, 0);
+  EXPECT_EQ(bench.gone({1, 1}), "released 1.1, run_ended 4 | end 4");
+}
+
+TEST(Engine, AStudyThatIsGoneIsToldEvenIfNoWorkIsLeft) {
+  Bench bench(small_config(1));
+  bench.begin();
+  bench.answer(1);
+  bench.runs({1, 1});
+  bench.give(StudyGone{"it was moved"});
+  bench.exits({1, 1}, 0);
+  EXPECT_EQ(bench.gone({1, 1}), "released 1.1, run_ended 4 | end 4");
+}
+
+TEST(Engine, ASuccessWhoseOutputWasRemovedBeforeItsMetricWasReadIsLost) {
+  EngineConfig config = small_config(2);
+  config.objective.metric = "loss";
+  Bench bench(config);
+  bench.begin();
+  bench.answer(2);
+  bench.runs({1, 1});
+  bench.runs({2, 1});
+  AttemptFinished removed;
+  removed.attempt = {1, 1};
+  removed.output_gone = true;
+  EXPECT_EQ(bench.give(removed), "ended 1.1 exited, note output_gone, requeued 1 lost");
+  bench.reports({2, 1}, "loss", 1, 0.5);
+  removed.attempt = {2, 1};
+  EXPECT_EQ(bench.give(removed), "ended 2.1 exited, finished 2 completed");
 }
 
 }  // namespace

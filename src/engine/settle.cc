@@ -141,9 +141,9 @@ void Engine::Decider::end_run() {
   int code = 0;
   std::string reason = natural_end(code);
   if (tally_.stopping) {
-    // Codes 2, 5 and 70 name the cause of the stop; the others only say that work is left.
+    // Codes 2, 4, 5 and 70 name the cause of the stop; the others only say that work is left.
     const int said = tally_.stopping->exit_code;
-    if (left || said == 2 || said == 5 || said == 70) {
+    if (left || said == 2 || said == 4 || said == 5 || said == 70) {
       code = said;
       reason = tally_.stopping->reason;
     }

@@ -30,6 +30,9 @@ struct LaunchOrder {
   Milliseconds grace{10'000};              ///< between TERM and KILL
   Milliseconds prune_grace{30'000};
   std::string stop_file;  ///< $SEEDBED_STOP: created to ask for an early end
+  /// Of command template and parameters. When the attempt turns out to have been run already (its
+  /// record was lost), its end counts if this is the same.
+  std::string fingerprint;
 };
 
 /// An attempt that the records show as not released: its fate must be found out.
@@ -46,7 +49,8 @@ struct OpenAttempt {
 
 /// News of attempts. Called on the loop's thread, never from inside a call of the launcher. For
 /// each attempt at most one of {running, did_not_start}, then one of {ended, lost}, then tree_gone;
-/// `unclaimed` alone. `lost` comes when its tree is gone already, so what was lent is free.
+/// `unclaimed` alone. `lost` comes when its tree is gone already, so what was lent is free. `ended`
+/// without `running` is one that had ended before: the record did not know.
 class LaunchListener {
  public:
   virtual ~LaunchListener() = default;

@@ -225,6 +225,33 @@ TEST_F(LocalStart, AClaimedAttemptIsNeverStartedAgain) {
   EXPECT_EQ(log_of({2, 1}), "ran\n");
 }
 
+TEST_F(LocalStart, AnEndThatNobodyKnewOfIsFoundInTheFolder) {
+  LaunchOrder one = shell(kFirst, "echo ran >> runs; exit 3");
+  one.fingerprint = "same";
+  run(one);
+  restart();  // with a record that has lost it
+  run(one);
+  EXPECT_THAT(news->all, ElementsAre("ended 1.1 exited 3", "tree_gone 1.1"));
+  EXPECT_THAT(news->notes[kFirst], ElementsAre(HasSubstr("found in its folder")));
+  restart();
+  one.fingerprint = "of another command";
+  run(one);
+  EXPECT_THAT(news->all, ElementsAre("unclaimed 1.1"));
+  EXPECT_EQ(*read_file(dir / "runs"), "ran\n");
+}
+
+TEST_F(LocalStart, AnEndThatWasAskedForIsNotTakenOver) {
+  LaunchOrder one = shell(kFirst, "sleep 1000");
+  one.fingerprint = "same";
+  launcher->start(one);
+  until_news("running 1.1");
+  launcher->stop(kFirst, false);
+  until_news("tree_gone 1.1");
+  restart();
+  run(one);
+  EXPECT_THAT(news->all, ElementsAre("unclaimed 1.1"));
+}
+
 TEST_F(LocalStart, OutcomesOfSignalsAndLimitsOfCodes) {
   run(shell({1, 1}, "kill -SEGV $$"));
   EXPECT_TRUE(news->has("ended 1.1 signalled 11"));

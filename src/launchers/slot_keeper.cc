@@ -156,7 +156,7 @@ void SlotKeeper::go_on() {
   if (holding_ || shim_in_between() || hello_awaited_) return;
   if (!open_.empty()) {
     take_next_open();
-  } else if (!orders_.empty()) {
+  } else if (!orders_.empty() && !stranger_) {
     give_next_order();
   }
 }
@@ -200,6 +200,7 @@ void SlotKeeper::give_next_order() {
     return refuse(order.attempt, "its command and environment are larger than 8 MiB together");
   }
   holding_ = Holding{order.attempt, order.trial_dir};
+  holding_->fingerprint = order.fingerprint;
 }
 
 void SlotKeeper::refuse(AttemptId attempt, std::string why) {
@@ -233,6 +234,7 @@ StartOrder SlotKeeper::order_for_shim(const LaunchOrder& order) const {
   start.grace_ms = ms_or_0(order.grace);
   start.prune_grace_ms = ms_or_0(order.prune_grace);
   start.stop_file = order.stop_file;
+  start.fingerprint = order.fingerprint;
   return start;
 }
 
@@ -292,6 +294,7 @@ void SlotKeeper::use(Descriptor socket) {
 
 void SlotKeeper::closed() {
   link_.reset();
+  stranger_.reset();
   if (std::exchange(hello_awaited_, false)) {
     // Perhaps another shim has the slot already: one that was started just before a controller was
     // killed, and had not written its slot file when we looked.
@@ -349,6 +352,14 @@ void SlotKeeper::process_died() {
 void SlotKeeper::on_message(const Message& message) {
   if (const auto* hello = std::get_if<ShimHello>(&message)) return on_hello(*hello);
   const AttemptId attempt = attempt_of(message);
+  if (attempt == stranger_) {
+    const bool last = std::holds_alternative<TreeGoneNews>(message) ||
+                      std::holds_alternative<DidNotStartNews>(message) ||
+                      std::holds_alternative<ClaimRefusedNews>(message);
+    if (!last) return;
+    stranger_.reset();
+    return go_on();
+  }
   if (!holding_ || holding_->resolving || holding_->attempt != attempt) return;
   LaunchListener& listener = context_.listener;
   std::visit(Overloaded{
@@ -362,10 +373,7 @@ void SlotKeeper::on_message(const Message& message) {
                    listener.attempt_did_not_start(attempt, news.detail);
                    listener.attempt_tree_gone(attempt);
                  },
-                 [&](const ClaimRefusedNews&) {
-                   free_slot();
-                   listener.attempt_unclaimed(attempt);
-                 },
+                 [&](const ClaimRefusedNews&) { claim_refused(); },
                  [&](const EndedNews& news) {
                    if (std::exchange(holding_->ended_told, true)) return;
                    listener.attempt_ended(news.record);
@@ -380,12 +388,31 @@ void SlotKeeper::on_message(const Message& message) {
              message);
 }
 
+// Its log is there already. Either it was voided, or it ran in a time of which the record knows
+// nothing: an older copy of the record was put back, or it was damaged. An end that nobody asked
+// for counts, if it was the same command with the same parameters.
+void SlotKeeper::claim_refused() {
+  const AttemptId attempt = holding_->attempt;
+  const auto record = holding_->fingerprint.empty() ? std::nullopt : read_exit(*holding_);
+  const bool counts = record && !record->stop_asked &&
+                      record->outcome.kind != OutcomeKind::start_failed &&
+                      record->fingerprint == holding_->fingerprint;
+  free_slot();
+  if (!counts) return context_.listener.attempt_unclaimed(attempt);
+  context_.listener.attempt_note(attempt,
+                                 "had ended before, unknown to the record: its end and its "
+                                 "output were found in its folder");
+  context_.listener.attempt_ended(*record);
+  context_.listener.attempt_tree_gone(attempt);
+}
+
 void SlotKeeper::on_hello(const ShimHello& hello) {
   if (!std::exchange(hello_awaited_, false)) return;
   false_starts_ = 0;
   const bool has_ours = holding_ && hello.attempt == holding_->attempt;
-  if (!has_ours && hello.state != ShimState::idle) {
-    link_->send(KillOrder{hello.attempt});  // nobody wants it any more
+  if (!has_ours && hello.attempt.trial != 0) {
+    stranger_ = hello.attempt;
+    if (hello.state != ShimState::idle) link_->send(KillOrder{hello.attempt});  // nobody wants it
   }
   if (has_ours) return pass_on_wishes();  // its news follow
   if (holding_) return resolve();

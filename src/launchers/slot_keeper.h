@@ -54,8 +54,9 @@ class SlotKeeper {
     bool started = false;  ///< running was told, now or by an earlier controller
     bool running_told = false;
     bool ended_told = false;
-    bool resolving = false;      ///< no shim has it: its record and its processes are looked for
-    std::string elsewhere = {};  ///< the other host that ran it; empty: this one
+    bool resolving = false;        ///< no shim has it: its record and its processes are looked for
+    std::string elsewhere = {};    ///< the other host that ran it; empty: this one
+    std::string fingerprint = {};  ///< of the order, when it was given one
   };
   /// What was asked for while no shim could be told.
   struct Wish {
@@ -80,6 +81,7 @@ class SlotKeeper {
 
   void on_message(const Message& message);
   void on_hello(const ShimHello& hello);
+  void claim_refused();
   void pass_on_wishes();
 
   // An attempt without a shim.
@@ -111,6 +113,9 @@ class SlotKeeper {
   int tries_ = 0;         ///< to reach one that lives
   int false_starts_ = 0;  ///< in a row
   std::optional<Holding> holding_;
+  /// What the shim has of a time that the record does not know of. Until its news are over no order
+  /// is given: after a loss of records it may have the same number.
+  std::optional<AttemptId> stranger_;
   std::deque<LaunchOrder> orders_;
   std::deque<OpenAttempt> open_;
   std::map<AttemptId, Wish> wishes_;

@@ -30,6 +30,7 @@ struct ExitRecord {
   std::uint64_t peak_memory = 0;  ///< bytes
   std::uint64_t log_bytes = 0;
   bool stop_asked = false;  ///< a stop was under way when it ended
+  std::string fingerprint;  ///< of the order, see there; empty: made by an older shim
 
   bool operator==(const ExitRecord&) const = default;
 };

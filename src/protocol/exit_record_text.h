@@ -32,6 +32,7 @@ inline constexpr int kExitRecordVersion = 1;
   writer.add("peak_memory", record.peak_memory);
   writer.add("log_bytes", record.log_bytes);
   writer.add("stop_asked", record.stop_asked ? 1 : 0);
+  writer.add("fingerprint", record.fingerprint);
   return std::move(writer).finish();
 }
 
@@ -60,6 +61,7 @@ inline constexpr int kExitRecordVersion = 1;
   record.peak_memory = fields->number<std::uint64_t>("peak_memory").value_or(0);
   record.log_bytes = fields->number<std::uint64_t>("log_bytes").value_or(0);
   record.stop_asked = fields->number<int>("stop_asked").value_or(0) != 0;
+  record.fingerprint = fields->text("fingerprint");
   return record;
 }
 

@@ -42,6 +42,7 @@ struct StartOrder {
   std::uint64_t grace_ms = 0;
   std::uint64_t prune_grace_ms = 0;
   std::string stop_file;
+  std::string fingerprint;  ///< of command and parameters; comes back in the exit record
   bool operator==(const StartOrder&) const = default;
 };
 
@@ -157,6 +158,7 @@ enum Tag : std::uint8_t {
   kGrace,
   kPruneGrace,
   kStopFile,
+  kFingerprint,
 };
 
 inline constexpr std::size_t kMaxListed = 1 << 18;  // words of one list; the kernel takes fewer
@@ -190,6 +192,7 @@ struct Encoder {
     out.number(kGrace, m.grace_ms);
     out.number(kPruneGrace, m.prune_grace_ms);
     out.text(kStopFile, m.stop_file);
+    out.text(kFingerprint, m.fingerprint);
   }
   void operator()(const StopOrder& m) const {
     id(m.attempt);
@@ -321,6 +324,9 @@ struct Fields {
         break;
       case kStopFile:
         order.stop_file = field.bytes;
+        break;
+      case kFingerprint:
+        order.fingerprint = field.bytes;
         break;
     }
   }

@@ -22,6 +22,7 @@ StartOrder full_order() {
   order.grace_ms = 4;
   order.prune_grace_ms = 5;
   order.stop_file = "/stop";
+  order.fingerprint = "00ff00ff00ff00ff";
   return order;
 }
 

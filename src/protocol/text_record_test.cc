@@ -23,6 +23,7 @@ ExitRecord full_record() {
   record.peak_memory = std::uint64_t{5} << 30;
   record.log_bytes = 77;
   record.stop_asked = true;
+  record.fingerprint = "00ff00ff00ff00ff";
   return record;
 }
 

@@ -147,8 +147,17 @@ void Attempt::begin_ending(Cause cause, std::uint64_t grace_ms, std::int64_t now
 
 void Attempt::ask_rest() {
   rest_at_ = 0;
+  std::size_t left = 0;
   for (const pid_t pid : descendants_of(::getpid())) {
-    if (pid != pid_ || phase_ == Phase::rest) ask_to_end(pid);
+    if (pid == pid_ && phase_ != Phase::rest) continue;
+    ask_to_end(pid);
+    ++left;
+  }
+  // After a stop it is no surprise. A trial that leaves its workers to somebody else should know
+  // that nobody takes them.
+  if (phase_ == Phase::rest && !record_.stop_asked && left > 0) {
+    note(left == 1 ? "a process that it left behind was ended"
+                   : std::to_string(left) + " processes that it left behind were ended");
   }
 }
 
@@ -214,9 +223,11 @@ void Attempt::write_record(std::int64_t now) {
     record_.process = process_;
     record_.ended_ms = wall_ms();
     record_.log_bytes = keeper_->size();
+    record_.fingerprint = order_.fingerprint;
     has_record_ = true;
   }
-  record_missing_ = write_by_rename(file_of(order_, ".exit"), encode_exit_record(record_)) != 0;
+  const int error = write_by_rename(file_of(order_, ".exit"), encode_exit_record(record_));
+  record_missing_ = error != 0 && error != ENOENT;  // of a folder that was removed none is missed
   retry_record_at_ = record_missing_ ? now + kRecordRetryMs : 0;
 }
 

@@ -127,6 +127,7 @@ struct Salvage {
   const sqlite::Database& to;
   Status status{};
   std::uint64_t kept = 0, unreadable = 0, points = 0;
+  std::int64_t last_seen = 0;  // number of a record
   Mender mender{};
 
   void keep(Status outcome) {
@@ -162,7 +163,6 @@ void Salvage::copy_records() {
   auto add = to.prepare("INSERT INTO records(id, at_ms, kind, body, sum) VALUES(?,?,?,?,?)");
   if (!add) return keep(propagate(add));
   std::int64_t next = 1;
-  std::int64_t last_seen = 0;
   Timestamp last_at;
   const auto put = [&](const std::vector<Entry>& entries) {
     for (const Entry& entry : entries) {
@@ -311,12 +311,19 @@ Result<std::vector<std::string>> copy_all(const std::string& old_path, const std
   if (!work.status) return propagate(work.status);
 
   std::vector<std::string> notes;
-  notes.push_back(
-      fmt::format("the record was damaged ({}); {} records and {} metric points were saved{}",
-                  problem, work.kept, work.points,
-                  work.unreadable == 0
-                      ? std::string(", at most the last ones are missing")
-                      : fmt::format(", {} records in between could not be read", work.unreadable)));
+  if (work.kept == 0) {
+    notes.push_back(
+        fmt::format("the record was damaged ({}) and none of it could be saved", problem));
+  } else {
+    notes.push_back(fmt::format(
+        "the record was damaged ({}); {} records and {} metric points were saved{}; what came "
+        "after record {}, if anything, is lost",
+        problem, work.kept, work.points,
+        work.unreadable == 0
+            ? std::string()
+            : fmt::format(", {} records in between could not be read", work.unreadable),
+        work.last_seen));
+  }
   if (work.mender.left_out() != 0) {
     notes.push_back(fmt::format("{} records were left out because what they are about is missing",
                                 work.mender.left_out()));

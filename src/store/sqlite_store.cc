@@ -52,6 +52,7 @@ class SqliteStore : public Store {
   Status set_up();
   Status commit(const std::vector<Entry>& entries) override;
   Status sync() override;
+  Status in_place() const override;
   Status load(const std::string& metric,
               const std::function<void(const Entry&)>& take) const override;
   Result<std::vector<SourcePosition>> positions(AttemptId attempt) const override;
@@ -66,6 +67,7 @@ class SqliteStore : public Store {
   sqlite::Database database_;
   std::string study_dir_;
   Journal journal_;
+  struct stat opened_ = {};      // study.db as it was opened
   std::int64_t last_id_ = 0;     // of a committed record
   std::int64_t pending_id_ = 0;  // of a record of the transaction under way
   Projection projection_;
@@ -92,6 +94,9 @@ Status SqliteStore::set_up() {
   const auto last = database_.integer("SELECT coalesce(max(id), 0) FROM records");
   if (!last) return propagate(last);
   last_id_ = *last;
+  if (::stat(database_.path().c_str(), &opened_) != 0) {
+    return fail(ErrorCode::machine, fmt::format("{}: {}", database_.path(), std::strerror(errno)));
+  }
 
   auto projection = Projection::prepare(database_);
   if (!projection) return propagate(projection);
@@ -203,6 +208,27 @@ Status SqliteStore::sync() {
     sync_failed_ = true;
     return tl::unexpected<Error>(outcome.error().with_context("while syncing the records"));
   }
+  return {};
+}
+
+Status SqliteStore::in_place() const {
+  struct stat now = {};
+  const auto gone = [](const std::string& path, const char* what) {
+    return fail(ErrorCode::damaged, fmt::format("{} was {} while the study ran", path, what));
+  };
+  const std::string& record = database_.path();
+  if (::stat(study_dir_.c_str(), &now) != 0) {
+    if (errno == ENOENT) return gone(study_dir_, "moved or removed");
+    return {};  // a network disk that hangs says nothing
+  }
+  if (::stat(record.c_str(), &now) != 0) {
+    if (errno == ENOENT) return gone(record, "moved or removed");
+    return {};
+  }
+  if (now.st_ino != opened_.st_ino || now.st_dev != opened_.st_dev) return gone(record, "replaced");
+  if (now.st_size == 0) return gone(record, "emptied");
+  const std::string trials = study_dir_ + "/trials";
+  if (::stat(trials.c_str(), &now) != 0 && errno == ENOENT) return gone(trials, "removed");
   return {};
 }
 

@@ -24,6 +24,10 @@ class Store {
   /// thread while the owner commits. A failure is final: do not go on.
   [[nodiscard]] virtual Status sync() = 0;
 
+  /// Whether the record and the trials' folder are still where they were opened. An error says what
+  /// is gone: what is committed from then on goes to files that nobody finds.
+  [[nodiscard]] virtual Status in_place() const { return {}; }
+
   /// Gives every entry in the order of commitment. Metric points come as MetricsReported entries,
   /// with the points of `metric` alone (empty: none), after all other entries.
   [[nodiscard]] virtual Status load(const std::string& metric,

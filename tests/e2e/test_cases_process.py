@@ -50,6 +50,7 @@ def test_case_D1_children_of_a_trial_that_ended_are_ended_before_the_slot_is_len
                    "-c", "sleep 7777 & echo left=$(pgrep -cf 'sleep 7777' || true)", "x", "{n}")
     assert done.code == 0, done.text
     box.wait_for_no_processes()
+    assert done.text.count("a process that it left behind was ended") == 2, done.text
     times = box.rows("SELECT started_ms, ended_ms, released_ms FROM attempts ORDER BY trial")
     assert times[1]["started_ms"] >= times[0]["released_ms"]
 

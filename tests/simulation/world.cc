@@ -239,8 +239,8 @@ void World::something_happens() {
   const Options& o = options_;
   const std::vector<std::uint64_t> faults = {o.crash,      o.power_cut, o.shim_dies,
                                              o.clock_jump, o.disk_full, o.sync_fails};
-  const std::vector<std::uint64_t> people = {o.interrupt, o.stop,  o.pause, o.width,
-                                             o.cancel,    o.retry, o.add,   o.change_space};
+  const std::vector<std::uint64_t> people = {o.interrupt, o.stop, o.pause,        o.width, o.cancel,
+                                             o.retry,     o.add,  o.change_space, o.stop};
   if (random_.below(2) == 0) {
     a_fault(pick(faults));
   } else {
@@ -336,6 +336,9 @@ void World::somebody_acts(std::uint64_t which) {
       note("the next run has another space");
       next_size_ = 1 + random_.below(options_.universe);
       return;
+    case 8:
+      note("the study's folder is moved and put back");
+      return controller.submit(StudyGone{"it was moved"});
     default:
       return;
   }
@@ -348,7 +351,9 @@ Verdict World::run() {
   schedule_life(0);
   try {
     while (!done_) {
-      if (++verdict_.steps > kMostSteps) throw Violation("it does not finish");
+      if (++verdict_.steps > kMostSteps) {
+        throw Violation(fmt::format("it does not finish, at {} ms", scheduler_.now()));
+      }
       bool going = false;
       try {
         going = scheduler_.step();
