@@ -178,7 +178,7 @@ constexpr Key<RetrySpec> kRetryKeys[] = {
 };
 
 Status read_capture_file(ReadContext& context, const YamlNode& node, CaptureSpec& capture) {
-  Result<std::string> file = read_text(context, node, "`file`");
+  Result<std::string> file = read_text(context, node, "`file`", kText);
   if (!file) return propagate(file);
   if (file->empty()) return context.error(node, "`file` is empty");
   capture.file = *file;
@@ -186,7 +186,7 @@ Status read_capture_file(ReadContext& context, const YamlNode& node, CaptureSpec
 }
 
 Status read_capture_pattern(ReadContext& context, const YamlNode& node, CaptureSpec& capture) {
-  Result<std::string> pattern = read_text(context, node, "`pattern`");
+  Result<std::string> pattern = read_text(context, node, "`pattern`", kText);
   if (!pattern) return propagate(pattern);
   if (pattern->find("(?P<") == std::string::npos) {
     return context.error(node, "`pattern` has no named group",

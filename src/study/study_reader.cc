@@ -40,14 +40,17 @@ Status read_entity(ReadContext& context, const YamlNode& node, StudyDraft& draft
 
 Status read_name(ReadContext& context, const YamlNode& node, StudyDraft& draft) {
   if (Status text = read_spec_text(context, node, "`name`", draft.spec.name); !text) return text;
-  if (draft.spec.name.empty()) return context.error(node, "the study's name is empty");
+  if (draft.spec.name.empty())
+    return context.error(node, "the study's name is empty",
+                         "leave the key out for the file's name");
   return {};
 }
 
 Status read_program(ReadContext& context, const YamlNode& node, StudyDraft& draft) {
   Result<std::string> text = read_text(context, node, "`program`");
   if (!text) return propagate(text);
-  if (text->empty()) return context.error(node, "`program` is empty");
+  if (text->empty())
+    return context.error(node, "`program` is empty", "name the script, or leave the key out");
   draft.program = *text;
   if (!draft.command_place) draft.command_place = SourcePlace{context.source, node.offset};
   return {};
@@ -57,7 +60,8 @@ Status read_command(ReadContext& context, const YamlNode& node, StudyDraft& draf
   draft.command_place = SourcePlace{context.source, node.offset};
   Result<std::vector<std::string>> words = read_texts(context, node, "`command`");
   if (!words) return propagate(words);
-  if (words->empty() || words->front().empty()) return context.error(node, "`command` is empty");
+  if (words->empty() || words->front().empty())
+    return context.error(node, "`command` is empty", "write its words, or leave the key out");
   draft.command = std::move(*words);
   return {};
 }
