@@ -311,15 +311,17 @@ Result<std::vector<std::string>> copy_all(const std::string& old_path, const std
   if (!work.status) return propagate(work.status);
 
   std::vector<std::string> notes;
-  notes.push_back(
-      fmt::format("the record was damaged ({}); {} records and {} metric points were saved{}",
-                  problem, work.kept, work.points,
-                  work.unreadable == 0
-                      ? std::string(", at most the last ones are missing")
-                      : fmt::format(", {} records in between could not be read", work.unreadable)));
+  notes.push_back(fmt::format(
+      "the record was damaged ({}); {} record{} and {} metric point{} were saved{}", problem,
+      work.kept, work.kept == 1 ? "" : "s", work.points, work.points == 1 ? "" : "s",
+      work.unreadable == 0 ? std::string(", at most the last ones are missing")
+                           : fmt::format(", {} record{} in between could not be read",
+                                         work.unreadable, work.unreadable == 1 ? "" : "s")));
   if (work.mender.left_out() != 0) {
-    notes.push_back(fmt::format("{} records were left out because what they are about is missing",
-                                work.mender.left_out()));
+    notes.push_back(fmt::format("{} record{} left out because what {} about is missing",
+                                work.mender.left_out(),
+                                work.mender.left_out() == 1 ? " was" : "s were",
+                                work.mender.left_out() == 1 ? "it is" : "they are"));
   }
   if (work.mender.added() != 0) {
     notes.push_back(
