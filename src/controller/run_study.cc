@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "controller/attempt_setup.h"
+#include "controller/before_run.h"
 #include "controller/control.h"
 #include "controller/control_handler.h"
 #include "controller/controller.h"
@@ -24,7 +25,6 @@
 #include "env/posix/signals.h"
 #include "launchers/local_launcher.h"
 #include "machine/machine.h"
-#include "study/folder_name.h"
 #include "study/readers.h"
 
 namespace seedbed {
@@ -47,27 +47,6 @@ std::string run_details(const RunRequest& request, const std::string& working_di
     details["git_dirty"] = code.git_dirty;
   }
   return details.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
-
-/// The first point of the space must give a command that can run, before anything starts.
-Status check_first_command(const StudySpec& spec, const Sampler& sampler, AttemptSetup& dry_setup,
-                           const SetupContext& context) {
-  const ProposalsMade first = collect_proposals(sampler, spec.sampler_seed, 0, 1);
-  if (!first.error.empty()) return fail(ErrorCode::usage, first.error);
-  if (first.points.empty()) {
-    if (!first.exhausted) return {};
-    return fail(ErrorCode::usage, "the space has no point: `where` drops every one");
-  }
-  TrialStatus trial;
-  trial.number = 1;
-  trial.point = first.points[0].point;
-  trial.folder = trial_folder_name(1, trial.point, spec.space.varying());
-  auto prepared = dry_setup.prepare(trial, {1, 1}, Allocation{});
-  if (!prepared) return {};  // this trial alone may be at fault: its own attempt will say so
-  if (spec.command.options().shell) return {};
-  Variables variables = base_variables(context.surroundings);
-  for (const auto& [name, value] : spec.env) variables[name] = value;
-  return check_program(prepared->order.argv, context.working_dir, variables);
 }
 
 /// How many trials there will be, as far as multiplication tells.
@@ -171,6 +150,7 @@ class StudyRun {
     if (!pruners) return propagate(pruners);
     engine_ = std::make_unique<Engine>(config_, std::move(*pruners));
     held_->fold(*engine_);
+    tell_done_before();
     setup_ = make_attempt_setup(request_.spec, context_);
     auto feed = make_local_metric_feed(request_.spec, request_.study_dir, context_.working_dir);
     if (!feed) return propagate(feed);
@@ -186,6 +166,19 @@ class StudyRun {
     launcher_ = std::move(*launcher);
     controller_->use_launcher(*launcher_);
     return listen();
+  }
+
+  /// A changed space is known trial by trial only once it has been walked; the start lines, which
+  /// count what the records hold, would tell of nothing done before.
+  void tell_done_before() {
+    if (!new_space_ || engine_->state().trials().empty()) return;
+    auto before = count_done_before(request_.spec, *sampler_, engine_->state());
+    if (!before) return;
+    if (request_.retry_failed) {
+      before->left += before->failed;
+      before->failed = 0;
+    }
+    done_before_ = before->text();
   }
 
   [[nodiscard]] ReportFacts report_facts() const {
@@ -228,6 +221,7 @@ class StudyRun {
     for (std::string& text : held_->notes) {
       began.notes.push_back(study_note("recovered", std::move(text)));
     }
+    if (!done_before_.empty()) began.notes.push_back(study_note("info", done_before_));
     for (std::string& text : warnings_) {
       began.notes.push_back(study_note("warning", std::move(text)));
     }
@@ -256,6 +250,7 @@ class StudyRun {
   std::vector<std::string> warnings_;
   std::optional<HeldStudy> held_;
   std::optional<SpaceSet> new_space_;
+  std::string done_before_;
   std::uint64_t run_number_ = 1;
   std::unique_ptr<Log> log_;
   std::unique_ptr<Clock> clock_;

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "controller/attempt_setup.h"
+#include "engine/state.h"
+#include "samplers/sampler.h"
+#include "study/study_spec.h"
+
+// What `run` looks at before anything starts, and `plan` tells.
+
+namespace seedbed {
+
+/// The first point of the space must give a command that can run.
+[[nodiscard]] Status check_first_command(const StudySpec& spec, const Sampler& sampler,
+                                         AttemptSetup& dry_setup, const SetupContext& context);
+
+/// The trials of a space by what a study already knows of them.
+struct DoneBefore {
+  std::uint64_t done = 0;  ///< completed, pruned, cancelled
+  std::uint64_t failed = 0;
+  std::uint64_t left = 0;  ///< to run: waiting, or not proposed yet
+
+  [[nodiscard]] std::uint64_t total() const { return done + failed + left; }
+  /// `12 of 27 trials done before`, with the failed ones among them; empty when there are none.
+  [[nodiscard]] std::string text() const;
+};
+
+/// Walks the space as a run would, beside the study's trials of the same command and those that
+/// were added. Nothing for a space of more than 100,000 points, which would take long.
+[[nodiscard]] std::optional<DoneBefore> count_done_before(const StudySpec& spec,
+                                                          const Sampler& sampler,
+                                                          const StudyState& state);
+
+}  // namespace seedbed
