@@ -161,7 +161,7 @@ Result<int> logs(const Invocation& invocation, const LogsOptions& options) {
 void add_logs_command(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<LogsOptions>();
   CLI::App* command = app.add_subcommand("logs", "The output of a trial");
-  command->add_option("TRIAL", options->trial, "Its number")->required();
+  command->add_option("TRIAL", options->trial, "Its number, or the name of its folder")->required();
   whole_number(
       command->add_option("--attempt", options->attempt, "Which attempt (default: the latest)"), 1,
       1'000'000);

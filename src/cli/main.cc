@@ -127,7 +127,9 @@ std::string example_of(const CLI::App& command) {
   const std::size_t mark = text.find(kMark);
   if (mark == std::string::npos) return fmt::format("seedbed {} --help", command.get_name());
   const std::size_t start = mark + kMark.size();
-  return std::string(trim(text.substr(start, text.find('\n', start) - start)));
+  const std::string_view line =
+      trim(std::string_view(text).substr(start, text.find('\n', start) - start));
+  return std::string(line.substr(0, line.find("   ")));  // what stands behind explains it
 }
 
 std::string unknown_command(const CLI::App& app, const std::string& word) {
@@ -186,6 +188,11 @@ std::string parse_error_text(const CLI::ParseError& error, const CLI::App& app,
   if (error.get_name() == "RequiredError") {
     const std::string missing = what.substr(0, what.find(' '));
     return fmt::format("{} is missing; write it as in: {}", missing, example_of(*command));
+  }
+  constexpr std::string_view kNotConverted = "Could not convert: ";
+  if (what.starts_with(kNotConverted)) {  // `--yes = foo`; other options have checks of their own
+    const std::string given = what.substr(kNotConverted.size());
+    return fmt::format("{} takes no value: {}", given.substr(0, given.find(' ')), given);
   }
   if (error.get_name() == "ArgumentMismatch") {
     return what.find("missing") != std::string::npos

@@ -87,7 +87,17 @@ Status take_words(const Invocation& invocation, const RunOptions& options, Study
     if (looks_like_program(file, text ? std::string_view(*text) : std::string_view())) {
       return no_sweep_file(file, options);
     }
-    if (!text) return tl::unexpected(Error{ErrorCode::usage, text.error().message});
+    if (!text) {
+      Invocation named = invocation;
+      named.study = file;
+      if (const auto study = find_study(named)) {
+        return fail(ErrorCode::usage,
+                    fmt::format("{} is a study, and the sweep file is expected here; to go on with "
+                                "the study: {}",
+                                one_line(file, 200), run_again_line(*study)));
+      }
+      return tl::unexpected(Error{ErrorCode::usage, text.error().message});
+    }
     sources.file_name = file;
     sources.file_text = std::move(*text);
   }

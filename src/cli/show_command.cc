@@ -231,7 +231,7 @@ Result<int> show(const Invocation& invocation, const std::string& word) {
 void add_show_command(CLI::App& app, Invocation& invocation) {
   auto trial = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("show", "Everything about a trial; why it waits, too");
-  command->add_option("TRIAL", *trial, "Its number")->required();
+  command->add_option("TRIAL", *trial, "Its number, or the name of its folder")->required();
   add_study_options(*command, invocation, false);
   add_output_option(*command, invocation);
   command->footer("Example:\n  seedbed show 3 --study digits");

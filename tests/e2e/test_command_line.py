@@ -45,6 +45,8 @@ def test_a_repeatable_option_takes_one_value_and_leaves_the_words(box):
     (["trials", "--output", "xml"], "--output: takes text, json, jsonl or csv, not 'xml'"),
     (["run", "--name"], "--name needs a value"),
     (["run", "--name", "a", "--name", "b"], "--name is given more than once"),
+    (["run", "--yes=foo", "a=1"], "--yes takes no value"),
+    (["clean"], "--keep is missing; write it as in: seedbed clean digits --keep 3\n"),
     (["show"], "TRIAL is missing; write it as in: seedbed show 3"),
     (["logs"], "TRIAL is missing; write it as in: seedbed logs 3"),
     (["show", "1", "2", "3"], "'2' is one word too many for seedbed show"),
@@ -133,6 +135,13 @@ def test_a_program_in_the_place_of_the_sweep_file_is_told(box, file):
     # The line that is given reads as it should.
     plan = box.exec(["bash", "-c", line.replace("seedbed run", "seedbed plan --output json")]).json
     assert plan["count"]["trials"] == 2 and any(file in w for w in plan["first_trials"][0]["argv"])
+
+
+def test_a_study_in_the_place_of_the_sweep_file_is_told(box):
+    box.ok("run", "a=1", "--name", "s", "--", "true")
+    for word in ("s", "studies/s"):
+        said = refused(box, "run", word)
+        assert f"{word} is a study" in said and "seedbed run --study s\n" in said
 
 
 def test_an_unknown_macro_is_refused_with_the_known_ones(box):
