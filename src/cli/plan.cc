@@ -58,13 +58,12 @@ Status look_at_study(const RunRequest& request, const Sampler& sampler, Plan& pl
   if (!path_exists(request.study_dir + "/study.db")) return {};
   auto reader = StudyReader::open(request.study_dir);
   if (!reader) return propagate(reader);
-  StudyState state;
-  auto read = reader->entries_after({}, [&](const Entry& entry) {
-    if (!std::holds_alternative<MetricsReported>(entry.record)) state.apply(entry);
-  });
+  RecordedTrials trials;
+  auto read = reader->entries_after({}, [&](const Entry& entry) { trials.take(entry); });
   if (!read) return propagate(read);
   plan.study_exists = true;
-  plan.before = count_done_before(request.spec, sampler, state);
+  plan.before =
+      count_done_before(request.spec, sampler, trials.of_command(request.spec.command.identity()));
   if (plan.before && request.retry_failed) {
     plan.before->left += plan.before->failed;
     plan.before->failed = 0;
@@ -73,8 +72,7 @@ Status look_at_study(const RunRequest& request, const Sampler& sampler, Plan& pl
     plan.refusals.push_back(fmt::format("the study is in use by pid {} on {} since {}", holder->pid,
                                         holder->host, local_time_of(holder->since)));
   }
-  const SpaceSet* latest = state.space() ? &*state.space() : nullptr;
-  return check_same_command(request.spec, latest, request.name, request.new_command);
+  return check_same_command(request.spec, trials.latest_space(), request.name, request.new_command);
 }
 
 /// The checks that `run` makes before it starts anything.

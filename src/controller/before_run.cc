@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_map>
+#include <utility>
 
 #include "controller/proposal_source.h"
 #include "study/folder_name.h"
@@ -63,15 +63,48 @@ std::string DoneBefore::text() const {
   return text;
 }
 
+KnownTrials known_trials(const StudyState& state, const std::string& command) {
+  KnownTrials known;
+  for (const auto& [number, trial] : state.trials()) {
+    if (state.command_of(trial) == command) {
+      known[trial.point.identity()] = {trial.state, trial.added};
+    }
+  }
+  return known;
+}
+
+void RecordedTrials::take(const Entry& entry) {
+  const auto find = [this](TrialNumber number) -> KnownTrial* {
+    const auto trial = trials_.find(number);
+    return trial == trials_.end() ? nullptr : &trial->second.known;
+  };
+  if (const auto* space = std::get_if<SpaceSet>(&entry.record)) {
+    space_ = *space;
+  } else if (const auto* made = std::get_if<TrialProposed>(&entry.record)) {
+    trials_[made->trial] = {made->point.identity(),
+                            space_ ? space_->command_identity : "",
+                            {TrialState::waiting, made->added}};
+  } else if (const auto* kept = std::get_if<TrialKept>(&entry.record)) {
+    if (KnownTrial* trial = find(kept->trial)) trial->added = trial->added || kept->added;
+  } else if (const auto* finished = std::get_if<TrialFinished>(&entry.record)) {
+    if (KnownTrial* trial = find(finished->trial)) trial->state = finished->state;
+  } else if (const auto* opened = std::get_if<TrialReopened>(&entry.record)) {
+    if (KnownTrial* trial = find(opened->trial)) trial->state = TrialState::waiting;
+  }
+}
+
+KnownTrials RecordedTrials::of_command(const std::string& command) const {
+  KnownTrials known;
+  for (const auto& [number, trial] : trials_) {
+    if (trial.command == command) known[trial.identity] = trial.known;
+  }
+  return known;
+}
+
 std::optional<DoneBefore> count_done_before(const StudySpec& spec, const Sampler& sampler,
-                                            const StudyState& state) {
+                                            const KnownTrials& known) {
   const std::uint64_t limit = spec.run_cap.value_or(kMostWalked);
   if (limit > kMostWalked) return std::nullopt;
-  const std::string command = spec.command.identity();
-  std::unordered_map<std::string, const TrialStatus*> known;  // looked up only
-  for (const auto& [number, trial] : state.trials()) {
-    if (state.command_of(trial) == command) known.emplace(trial.point.identity(), &trial);
-  }
   DoneBefore counts;
   std::set<std::string> met;
   ProposalsMade made;
@@ -82,12 +115,12 @@ std::optional<DoneBefore> count_done_before(const StudySpec& spec, const Sampler
       std::string identity = one.point.identity();
       const auto trial = known.find(identity);
       if (!met.insert(std::move(identity)).second) continue;
-      count(trial == known.end() ? TrialState::waiting : trial->second->state, counts);
+      count(trial == known.end() ? TrialState::waiting : trial->second.state, counts);
     }
   }
   if (!made.exhausted && !spec.run_cap) return std::nullopt;
   for (const auto& [identity, trial] : known) {
-    if (trial->added && !met.contains(identity)) count(trial->state, counts);
+    if (trial.added && !met.contains(identity)) count(trial.state, counts);
   }
   return counts;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 
@@ -28,10 +29,37 @@ struct DoneBefore {
   [[nodiscard]] std::string text() const;
 };
 
-/// Walks the space as a run would, beside the study's trials of the same command and those that
-/// were added. Nothing for a space of more than 100,000 points, which would take long.
+/// A study's trials of one command, by the identity of their points.
+struct KnownTrial {
+  TrialState state = TrialState::waiting;
+  bool added = false;
+};
+using KnownTrials = std::map<std::string, KnownTrial>;
+
+[[nodiscard]] KnownTrials known_trials(const StudyState& state, const std::string& command);
+
+/// The same from the records as they are: what does not fit together is passed over, since looking
+/// at a damaged study must not end the program. Repairing it is `run`'s.
+class RecordedTrials {
+ public:
+  void take(const Entry& entry);
+  [[nodiscard]] KnownTrials of_command(const std::string& command) const;
+  [[nodiscard]] const SpaceSet* latest_space() const { return space_ ? &*space_ : nullptr; }
+
+ private:
+  struct Trial {
+    std::string identity;
+    std::string command;
+    KnownTrial known;
+  };
+  std::map<TrialNumber, Trial> trials_;
+  std::optional<SpaceSet> space_;
+};
+
+/// Walks the space as a run would, beside the known trials of its command; added ones stay in it.
+/// Nothing for a space of more than 100,000 points, which would take long.
 [[nodiscard]] std::optional<DoneBefore> count_done_before(const StudySpec& spec,
                                                           const Sampler& sampler,
-                                                          const StudyState& state);
+                                                          const KnownTrials& known);
 
 }  // namespace seedbed

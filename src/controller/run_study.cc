@@ -172,7 +172,8 @@ class StudyRun {
   /// count what the records hold, would tell of nothing done before.
   void tell_done_before() {
     if (!new_space_ || engine_->state().trials().empty()) return;
-    auto before = count_done_before(request_.spec, *sampler_, engine_->state());
+    auto before = count_done_before(
+        request_.spec, *sampler_, known_trials(engine_->state(), request_.spec.command.identity()));
     if (!before) return;
     if (request_.retry_failed) {
       before->left += before->failed;

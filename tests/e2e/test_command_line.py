@@ -1,8 +1,10 @@
 """What is said to people: errors with a remedy that works, plans, hints and tables."""
 
+import contextlib
 import json
 import os
 import re
+import sqlite3
 
 import pytest
 from conftest import wait_until
@@ -174,6 +176,17 @@ def test_plan_tells_what_is_done_already(box):
     box.ok("add", "s", "a=9")
     plan = plan_of(box, "a=1,2,3", *words, *command)
     assert plan["before"] == {"done": 2, "failed": 1, "to_run": 1}
+
+
+def test_plan_of_a_study_with_a_hole_in_its_record_still_plans(box):
+    box.ok("run", "a=1,2,3", "--name", "s", "--", "true")
+    with contextlib.closing(sqlite3.connect(box.study_dir("s") / "study.db")) as database:
+        hole = database.execute("DELETE FROM records WHERE id = (SELECT min(id) FROM records "
+                                "WHERE kind = 'trial_proposed')")
+        assert hole.rowcount == 1
+        database.commit()
+    plan = box.ok("plan", "a=1,2,3", "--name", "s", "--", "true")
+    assert "exists: " in plan.out and "first trials" in plan.out, plan.text
 
 
 @pytest.mark.parametrize("words, said", [
