@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/local_time.h"
 #include "base/number_text.h"
 #include "base/text.h"
 #include "cli/invocation.h"
@@ -37,8 +38,8 @@ EstimateBasis basis_of(const StudyStatus& status, Timestamp now, bool live) {
 }
 
 /// What waits of a study that no controller runs, and how it goes on; empty when nothing does.
-/// `word`: STUDY, quoted, for lines to copy.
-std::string waiting_line(const StudyStatus& status, const std::string& word) {
+/// `run_again`: the line to copy.
+std::string waiting_line(const StudyStatus& status, const std::string& run_again) {
   if (status.revision == 0 || status.finished()) return {};
   const std::uint64_t running = status.count(TrialState::running);
   const std::uint64_t left =
@@ -50,7 +51,7 @@ std::string waiting_line(const StudyStatus& status, const std::string& word) {
     what = fmt::format("{}{} trial{} {}", status.unproposed_exact ? "" : "up to ", left,
                        left == 1 ? "" : "s", verb);
   }
-  return fmt::format("{}; to go on: seedbed run --study {}", what, word);
+  return fmt::format("{}; to go on: {}", what, run_again);
 }
 
 /// Work was left by `add` or `retry` after the last run had ended.
@@ -63,7 +64,7 @@ bool left_since(const StudyStatus& status) {
 std::string controller_line(const StudyStatus& status, const std::optional<LockHolder>& holder) {
   if (holder) {
     return fmt::format("running (pid {} on {} since {}){}", holder->pid, holder->host,
-                       holder->since,
+                       local_time_of(holder->since),
                        status.frozen   ? ", paused and frozen"
                        : status.paused ? ", paused"
                                        : "");
@@ -75,7 +76,7 @@ std::string controller_line(const StudyStatus& status, const std::optional<LockH
   }
   return fmt::format("{} {} with exit code {}{}",
                      left_since(status) ? "has work left since; the last run ended" : "ended",
-                     format_timestamp(*run.ended_at), run.exit_code,
+                     format_local_time(*run.ended_at), run.exit_code,
                      run.reason.empty() ? "" : ": " + one_line(run.reason, 200));
 }
 
@@ -85,7 +86,7 @@ std::string best_line(const StudyReader& reader) {
   if (!snapshot || snapshot->metric.empty()) return {};
   auto found = best(*snapshot, CompareOptions{});
   if (!found) return {};
-  return fmt::format("{} {} ({}, {}), trial {}", found->metric, number_text(found->value),
+  return fmt::format("{} {} ({}, {}), trial {}", one_line(found->metric), number_text(found->value),
                      found->goal == Goal::maximize ? "maximize" : "minimize",
                      found->configuration ? "mean over its seeds" : "last value", found->trial);
 }
@@ -111,12 +112,13 @@ void print_text(const std::string& dir, const StudyStatus& status, const Estimat
   std::printf("\n");
   if (status.metric_missing > 0) {
     std::printf("  %llu completed without the metric %s\n",
-                static_cast<unsigned long long>(status.metric_missing), status.metric.c_str());
+                static_cast<unsigned long long>(status.metric_missing),
+                one_line(status.metric).c_str());
   }
   if (!best.empty()) std::printf("  best %s\n", best.c_str());
   if (holder && !status.finished()) std::printf("  %s\n", estimate.text().c_str());
   if (!holder) {
-    const std::string waits = waiting_line(status, word);
+    const std::string waits = waiting_line(status, run_again_line(dir));
     if (!waits.empty()) std::printf("  %s\n", waits.c_str());
   }
   std::size_t shown = 0;

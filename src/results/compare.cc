@@ -225,9 +225,10 @@ Result<Best> judge_trials(const Snapshot& snapshot, const CompareOptions& option
     return tl::unexpected<Error>(unknown_metric(snapshot, comparison.metric));
   }
   return fail(ErrorCode::usage,
-              fmt::format("none of the {} completed trials has a finite {} of \"{}\": NaN and "
+              fmt::format("none of {} completed trial{} has a finite {} of \"{}\": NaN and "
                           "infinities are never best",
-                          best.candidates, best.by.text(), one_line(best.metric, 60)));
+                          best.candidates, best.candidates == 1 ? "" : "s", best.by.text(),
+                          one_line(best.metric, 60)));
 }
 
 }  // namespace
