@@ -185,9 +185,13 @@ Result<int> status_command(const Invocation& invocation) {
   if (invocation.output == "json") {
     print_json(study_name(*dir), *dir, *status, estimate, holder);
   } else {
-    const auto best = reader->best_so_far();
-    if (!best) return propagate(best);
-    print_text(*dir, *status, estimate, holder, *best);
+    std::optional<BestSoFar> best;
+    if (!status->metric.empty()) {
+      auto found = reader->best_so_far();
+      if (!found) return propagate(found);
+      best = std::move(*found);
+    }
+    print_text(*dir, *status, estimate, holder, best);
   }
   return status_exit_code(*status, holder.has_value());
 }
