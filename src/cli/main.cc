@@ -20,23 +20,42 @@ constexpr const char* kExample =
     "  seedbed status; seedbed compare; seedbed best\n"
     "Each command explains itself: seedbed COMMAND --help";
 
+struct Command {
+  std::string_view words;  ///< its name, or all the names that it adds
+  void (*add)(CLI::App& app, Invocation& invocation);
+};
+
+constexpr Command kCommands[] = {
+    {"run", add_run_command},
+    {"plan", add_plan_command},
+    {"add", add_add_command},
+    {"list", add_list_command},
+    {"status", add_status_command},
+    {"trials", add_trials_command},
+    {"compare", add_compare_command},
+    {"best", add_best_command},
+    {"show", add_show_command},
+    {"logs", add_logs_command},
+    {"export", add_export_command},
+    {"stop pause resume cancel retry slots", add_control_commands},
+    {"attach", add_attach_command},
+    {"clean", add_clean_command},
+    {"doctor", add_doctor_command},
+    {"capture-test", add_capture_test_command},
+};
+
+/// Only what the first word names, if it names something: to set up the options of all commands
+/// takes longer than some of them run.
 void add_commands(CLI::App& app, Invocation& invocation) {
-  add_run_command(app, invocation);
-  add_plan_command(app, invocation);
-  add_add_command(app, invocation);
-  add_list_command(app, invocation);
-  add_status_command(app, invocation);
-  add_trials_command(app, invocation);
-  add_compare_command(app, invocation);
-  add_best_command(app, invocation);
-  add_show_command(app, invocation);
-  add_logs_command(app, invocation);
-  add_export_command(app, invocation);
-  add_control_commands(app, invocation);
-  add_attach_command(app, invocation);
-  add_clean_command(app, invocation);
-  add_doctor_command(app, invocation);
-  add_capture_test_command(app, invocation);
+  const auto named = [&](const Command& command) {
+    const auto words = split(command.words, ' ');
+    return !invocation.arguments.empty() &&
+           std::find(words.begin(), words.end(), invocation.arguments[0]) != words.end();
+  };
+  const bool any = std::any_of(std::begin(kCommands), std::end(kCommands), named);
+  for (const Command& command : kCommands) {
+    if (!any || named(command)) command.add(app, invocation);
+  }
 }
 
 /// Words up to `--` are ours, the rest is the user's command, untouched.

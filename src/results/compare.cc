@@ -143,11 +143,9 @@ class Grouping {
     row.n = row.values.size();
     if (row.n > 0) {
       const auto n = static_cast<double>(row.n);
-      // Summed from the first value on, so that equal values have exactly that mean and no spread.
-      const double shift = std::isfinite(row.values.front()) ? row.values.front() : 0;
-      double sum = 0;
-      for (const double value : row.values) sum += value - shift;
-      const double mean = shift + sum / n;
+      Mean over;
+      for (const double value : row.values) over.add(value);
+      const double mean = over.value();
       row.mean = mean;
       if (row.n > 1) {
         double squares = 0;
