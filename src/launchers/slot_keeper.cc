@@ -452,6 +452,10 @@ void SlotKeeper::resolve() {
       return;
     }
     if (record) {
+      // It may have begun and ended while no controller lived.
+      if (!std::exchange(holding_->started, true)) {
+        context_.listener.attempt_running(record->attempt, record->process);
+      }
       if (!std::exchange(holding_->ended_told, true)) context_.listener.attempt_ended(*record);
       return clear_remains("");
     }
