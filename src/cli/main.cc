@@ -37,6 +37,7 @@ void add_commands(CLI::App& app, Invocation& invocation) {
   add_attach_command(app, invocation);
   add_clean_command(app, invocation);
   add_doctor_command(app, invocation);
+  add_gpu_report_command(app, invocation);
   add_capture_test_command(app, invocation);
 }
 

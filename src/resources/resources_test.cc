@@ -55,9 +55,9 @@ TEST(Placement, GivenBackCoresAndTheLowestSlotAreUsedAgain) {
 
 TEST(Placement, FractionsShareACoreLeastLoadedFirst) {
   Placement placement(machine(2));
-  std::vector<int> at;
+  std::vector<std::string> at;
   for (int i = 0; i < 4; ++i) at.push_back(must_lend(placement, cpus(0.5)).cores.at(0));
-  EXPECT_EQ(at, (std::vector<int>{0, 1, 0, 1}));
+  EXPECT_EQ(at, (std::vector<std::string>{"4", "5", "4", "5"}));
   EXPECT_FALSE(placement.place(cpus(0.5)));
 }
 
@@ -133,24 +133,24 @@ TEST(Placement, NamedResourcesAreCounted) {
 
 TEST(Placement, WholeDevicesAreLentOnceAndSharesSpread) {
   Inventory inventory = machine(8);
-  inventory.devices = {{0, "4", "", 0}, {1, "5", "", 0}};
+  inventory.devices = {{"4"}, {"5"}};
   Placement placement(inventory);
   Request share = cpus(1);
   share.gpus = 0.5;
-  std::vector<int> at;
+  std::vector<std::string> at;
   for (int i = 0; i < 4; ++i) at.push_back(must_lend(placement, share).devices.at(0).device);
-  EXPECT_EQ(at, (std::vector<int>{0, 1, 0, 1}));
+  EXPECT_EQ(at, (std::vector<std::string>{"4", "5", "4", "5"}));
   EXPECT_FALSE(placement.place(share));
   Request whole = cpus(1);
   whole.gpus = 2;
   Placement empty(inventory);
-  EXPECT_EQ(must_lend(empty, whole).devices, (std::vector<DeviceShare>{{0, 1.0}, {1, 1.0}}));
+  EXPECT_EQ(must_lend(empty, whole).devices, (std::vector<DeviceShare>{{"4", 1.0}, {"5", 1.0}}));
   EXPECT_FALSE(empty.place(share));
 }
 
 TEST(Placement, ThreeTimesThreeTenthsOfADeviceFitInOne) {
   Inventory inventory = machine(8);
-  inventory.devices = {{0, "0", "", 0}};
+  inventory.devices = {{"0"}};
   Placement placement(inventory);
   Request share = cpus(1);
   share.gpus = 0.3;
@@ -160,12 +160,12 @@ TEST(Placement, ThreeTimesThreeTenthsOfADeviceFitInOne) {
 
 TEST(Placement, DeviceMemoryTakesItsPartOfADevice) {
   Inventory inventory = machine(8);
-  inventory.devices = {{0, "0", "", 10'000}, {1, "1", "", 2'000}};
+  inventory.devices = {{"0", "", 0, 10'000}, {"1", "", 1, 2'000}};
   Placement placement(inventory);
   Request request = cpus(1);
   request.gpu_memory = 5'000;
-  EXPECT_EQ(must_lend(placement, request).devices.at(0).device, 0);
-  EXPECT_EQ(must_lend(placement, request).devices.at(0).device, 0);
+  EXPECT_EQ(must_lend(placement, request).devices.at(0).device, "0");
+  EXPECT_EQ(must_lend(placement, request).devices.at(0).device, "0");
   EXPECT_FALSE(placement.place(request));
 }
 
@@ -215,7 +215,7 @@ TEST(Placement, AdoptedAllocationsOfAnotherInventoryCountWhereTheyCan) {
 TEST(Placement, CanEverFitStatesBothNumbers) {
   Inventory inventory = machine(4);
   inventory.memory = 1024;
-  inventory.devices = {{0, "0", "", 100}};
+  inventory.devices = {{"0", "", 0, 100}};
   const Placement placement(inventory);
   const auto message = [&](const Request& request) {
     const Status status = placement.can_ever_fit(request);
@@ -268,7 +268,7 @@ TEST(PlacementProperty, NothingIsEverLentTwice) {
                                   1 + static_cast<std::uint32_t>(random.below(12)));
     for (Core& core : inventory.cores) core.numa = static_cast<int>(random.below(2));
     for (std::uint64_t i = random.below(4); i > 0; --i) {
-      inventory.devices.push_back({static_cast<int>(inventory.devices.size()), "d", "", 1000});
+      inventory.devices.push_back({std::to_string(inventory.devices.size()), "", -1, 1000});
     }
     inventory.memory = random.below(2) * 5000;
     inventory.named["n"] = static_cast<double>(random.below(4));
@@ -298,7 +298,8 @@ TEST(PlacementProperty, NothingIsEverLentTwice) {
       ASSERT_TRUE(lent.emplace(allocation->slot, *allocation).second);
       ASSERT_LT(allocation->slot, inventory.slots);
 
-      std::map<int, double> cores, devices;
+      std::map<int, double> cores;
+      std::map<std::string, double> devices;
       double memory = 0, named = 0, total = 0;
       for (const auto& [slot, held] : lent) {
         const double fraction = held.cpus - std::floor(held.cpus + 1e-9);
