@@ -17,7 +17,7 @@ if(SEEDBED_PCH AND SEEDBED_TESTS)
   file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/test_pch.cc" CONTENT "// Only carries a header.\n")
   add_library(seedbed_test_pch OBJECT "${CMAKE_BINARY_DIR}/test_pch.cc")
   target_link_libraries(seedbed_test_pch
-                        PRIVATE fmt::fmt spdlog::spdlog GTest::gtest GTest::gmock)
+                        PRIVATE fmt::fmt GTest::gtest GTest::gmock)
   seedbed_flags(seedbed_test_pch)
   # The flags must be those of the programs that use it.
   set_target_properties(seedbed_test_pch PROPERTIES POSITION_INDEPENDENT_CODE OFF)

@@ -1,4 +1,5 @@
 #include <gtest/gtest.h>
+#include <time.h>
 
 #include <cmath>
 #include <limits>
@@ -6,8 +7,10 @@
 
 #include "base/bytes.h"
 #include "base/ids.h"
+#include "base/local_time.h"
 #include "base/number_text.h"
 #include "base/random.h"
+#include "base/shown_text.h"
 #include "base/text.h"
 #include "base/time.h"
 
@@ -173,6 +176,41 @@ TEST(OneLine, EscapesControlsAndCutsByColumns) {
   EXPECT_EQ(one_line("abcdefg", 6), "abcde…");
   EXPECT_EQ(one_line("李明李明", 5), "李明…");
   EXPECT_EQ(display_width(one_line("李明李明", 4)), 3U);
+}
+
+TEST(OneLine, EscapesWhatTurnsOrHidesText) {
+  EXPECT_EQ(one_line("a\u202eb\u2066c"), "a\\u202eb\\u2066c");
+  EXPECT_EQ(one_line("\u200b\ufeff\u0085\u2028"), "\\u200b\\ufeff\\x85\\u2028");
+  EXPECT_EQ(one_line("\U000e0041"), "\\U000e0041");
+  EXPECT_EQ(one_line("a\u202e", 4), "a…");
+  EXPECT_EQ(one_line("👩\u200d🔬"), "👩\u200d🔬");  // joiners belong to words
+}
+
+TEST(ShownText, QuotesWhatWouldBeBlank) {
+  EXPECT_EQ(shown_text(""), "\"\"");
+  EXPECT_EQ(shown_text(" "), "\" \"");
+  EXPECT_EQ(shown_text("a "), "\"a \"");
+  EXPECT_EQ(shown_text("a b\n"), "a b\\n");
+}
+
+class LocalTime : public testing::Test {
+ protected:
+  static void zone(const char* name) {
+    setenv("TZ", name, 1);
+    tzset();
+  }
+  void TearDown() override {
+    unsetenv("TZ");
+    tzset();
+  }
+};
+
+TEST_F(LocalTime, IsThatOfTheZoneWithoutMilliseconds) {
+  zone("XYZ-2");
+  EXPECT_EQ(format_local_time(Timestamp{0}), "1970-01-01 02:00:00");
+  EXPECT_EQ(format_local_time(Timestamp{-1}), "1970-01-01 01:59:59");
+  EXPECT_EQ(local_time_of("2026-01-31T23:30:00.250Z"), "2026-02-01 01:30:00");
+  EXPECT_EQ(local_time_of("yesterday"), "yesterday");
 }
 
 TEST(Numbers, ArePrintedShortAndReadBack) {

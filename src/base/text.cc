@@ -60,6 +60,18 @@ std::size_t columns_of(std::uint32_t code_point) {
   return 1;
 }
 
+/// Characters that show nothing, turn the direction of what follows, or end a line (Unicode's
+/// `Bidi_Control`, format characters, line separators). The joiners U+200C and U+200D stay: words
+/// of several languages and many emoji need them.
+bool is_unseen(std::uint32_t code) {
+  const auto in = [code](std::uint32_t low, std::uint32_t high) {
+    return code >= low && code <= high;
+  };
+  return code == 0xad || code == 0x61c || code == 0x180e || code == 0x200b || in(0x200e, 0x200f) ||
+         in(0x2028, 0x202e) || in(0x2060, 0x206f) || code == 0xfeff || in(0xfff9, 0xfffb) ||
+         in(0xe0000, 0xe007f);
+}
+
 bool is_plain_in_shell(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 ||
          std::string_view("@%+=:,./_-").find(c) != std::string_view::npos;
@@ -204,6 +216,9 @@ std::string one_line(std::string_view text, std::size_t width) {
               : code == '\t' ? "\\t"
               : code == '\r' ? "\\r"
                              : fmt::format("\\x{:02x}", code);
+      shown_columns = shown.size();
+    } else if (is_unseen(code)) {
+      shown = code > 0xffff ? fmt::format("\\U{:08x}", code) : fmt::format("\\u{:04x}", code);
       shown_columns = shown.size();
     } else {
       shown = std::string(text.substr(0, piece.length));

@@ -1,9 +1,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
+#include "base/text.h"
+#include "cli/option_checks.h"
 #include "cli/run_options.h"
 #include "controller/control_handler.h"
 #include "controller/proposal_source.h"
@@ -22,7 +25,12 @@ struct AddOptions {
 
 /// The points that the words give over the study's own file: a word replaces a parameter's values,
 /// the others keep theirs.
-Result<std::vector<Point>> points_to_add(const std::string& study_dir, const AddOptions& options) {
+struct ToAdd {
+  std::vector<Point> points;
+  std::vector<std::string> crossed;  ///< other parameters with several values
+};
+
+Result<ToAdd> points_to_add(const std::string& study_dir, const AddOptions& options) {
   StudySources sources;
   sources.file_name = study_dir + "/sweep.yaml";
   auto text = read_file(sources.file_name);
@@ -35,7 +43,14 @@ Result<std::vector<Point>> points_to_add(const std::string& study_dir, const Add
   if (Status size = check_size(*spec, false); !size) return propagate(size);
   auto sampler = make_sampler(*spec);
   if (!sampler) return propagate(sampler);
-  std::vector<Point> points;
+  ToAdd add;
+  for (const std::string& name : spec->space.varying()) {
+    const bool given =
+        std::any_of(options.words.begin(), options.words.end(),
+                    [&](const std::string& word) { return word.starts_with(name + "="); });
+    if (!given) add.crossed.push_back(name);
+  }
+  std::vector<Point>& points = add.points;
   ProposalsMade made;
   const std::uint64_t most = spec->run_cap.value_or(kManyTrials);
   while (!made.exhausted && points.size() < most) {
@@ -43,24 +58,38 @@ Result<std::vector<Point>> points_to_add(const std::string& study_dir, const Add
     if (!made.error.empty()) return fail(ErrorCode::usage, made.error);
     for (auto& one : made.points) points.push_back(std::move(one.point));
   }
-  return points;
+  return add;
+}
+
+/// What the answer does not say: that values not given are those of the study's space.
+void tell_crossed(const ToAdd& add, const AddOptions& options) {
+  if (add.crossed.empty()) return;
+  std::vector<std::string> fixed;
+  for (const std::string& name : add.crossed) fixed.push_back(shell_quote(name + "=VALUE"));
+  std::printf(
+      "  %s was combined with every value of %s in the study's space; for single points give %s "
+      "too\n",
+      one_line(join(options.words, " "), 200).c_str(),
+      one_line(join(add.crossed, ", "), 200).c_str(), one_line(join(fixed, " "), 200).c_str());
 }
 
 Result<int> add(const Invocation& invocation, const AddOptions& options) {
   auto dir = find_study(invocation);
   if (!dir) return propagate(dir);
-  auto points = points_to_add(*dir, options);
-  if (!points) return propagate(points);
+  auto adding = points_to_add(*dir, options);
+  if (!adding) return propagate(adding);
   constexpr Milliseconds kAnswerTimeout{60'000};
   if (!StudyLock::holder(*dir)) {
-    auto text = record_only(*dir, invocation.command_line(), PointsAdded{std::move(*points)});
+    auto text = record_only(*dir, invocation.command_line(), PointsAdded{adding->points});
     if (!text) return propagate(text);
     std::printf("%s: %s\n", study_name(*dir).c_str(), text->c_str());
+    tell_crossed(*adding, options);
     return 0;
   }
-  auto answer = ask_study(*dir, control_request::add(*points), kAnswerTimeout);
+  auto answer = ask_study(*dir, control_request::add(adding->points), kAnswerTimeout);
   if (!answer) return propagate(answer);
   std::printf("%s: %s\n", study_name(*dir).c_str(), answer->c_str());
+  tell_crossed(*adding, options);
   return 0;
 }
 
@@ -71,7 +100,8 @@ void add_add_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("add", "More trials for a study, running or not");
   command->add_option("NAME=SPEC", options->words, "Values that replace the sweep file's")
       ->required();
-  command->add_option("--limit", options->limit, "The first N points");
+  whole_number(command->add_option("--limit", options->limit, "The first N points"), 1,
+               kMostTrials);
   add_study_options(*command, invocation, false);
   command->footer("Example:\n  seedbed add lr=3e-4 seed=0..4");
   command->callback([&invocation, options] {

@@ -41,7 +41,11 @@ Result<int> attach(const Invocation& invocation) {
 void add_attach_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("attach", "The live view of a running study again");
   add_study_options(*command, invocation);
-  command->footer("Example:\n  seedbed attach digits");
+  command->footer(
+      "Ctrl-C and TERM are passed on to the run, as steps of its ladder (stop, kill, leave); the "
+      "key\n"
+      "q, Ctrl-Z or a closed terminal end the view alone.\n"
+      "Example:\n  seedbed attach digits");
   command->callback([&invocation] { invocation.action = [&] { return attach(invocation); }; });
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/invocation.h"
+#include "cli/option_checks.h"
 #include "cli/print_table.h"
 #include "env/posix/files.h"
 #include "metrics/explain.h"
@@ -39,13 +40,14 @@ Result<int> capture_test(const Invocation& invocation, const CaptureTestOptions&
   }
   print_table(table, invocation.output);
   if (invocation.output != "text") return 0;
-  std::printf("%llu of %llu lines give metrics: %s\n",
+  std::printf("%llu of %llu line%s give%s metrics: %s\n",
               static_cast<unsigned long long>(explained->lines_matched),
               static_cast<unsigned long long>(explained->lines_read),
+              explained->lines_read == 1 ? "" : "s", explained->lines_matched == 1 ? "s" : "",
               explained->names.empty() ? "none" : join(explained->names, ", ").c_str());
   for (std::size_t i = 0; i < options.patterns.size(); ++i) {
-    std::printf("pattern %zu matches %llu lines: %s\n", i + 1,
-                static_cast<unsigned long long>(explained->pattern_matches[i]),
+    const auto matches = static_cast<unsigned long long>(explained->pattern_matches[i]);
+    std::printf("pattern %zu matches %llu line%s: %s\n", i + 1, matches, matches == 1 ? "" : "s",
                 one_line(options.patterns[i], 200).c_str());
   }
   for (const std::string& note : explained->notes) std::printf("note: %s\n", note.c_str());
@@ -59,7 +61,8 @@ void add_capture_test_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command =
       app.add_subcommand("capture-test", "Which lines of a log match which metric patterns");
   command->add_option("FILE", options->file, "A log")->required();
-  command->add_option("--pattern", options->patterns, "A capture pattern, as in the sweep file");
+  repeatable(command->add_option("--pattern", options->patterns,
+                                 "A capture pattern, as in the sweep file; may be repeated"));
   add_output_option(*command, invocation);
   command->footer("Example:\n  seedbed capture-test run.log --pattern 'acc=(?P<acc>\\S+)'");
   command->callback([&invocation, options] {

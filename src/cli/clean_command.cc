@@ -5,12 +5,14 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <set>
 
 #include "base/bytes.h"
 #include "base/text.h"
 #include "cli/invocation.h"
+#include "cli/option_checks.h"
 #include "env/posix/posix.h"
 #include "env/posix/study_lock.h"
 #include "results/compare.h"
@@ -120,11 +122,14 @@ Result<int> clean(const Invocation& invocation, const CleanOptions& options) {
     std::printf("nothing to delete\n");
     return 0;
   }
+  const std::string entries = removals.size() == 1
+                                  ? "1 file or folder"
+                                  : fmt::format("{} files and folders", removals.size());
   if (!options.yes) {
     std::printf(
-        "%zu files and folders, %s in all; the records, logs and parameters of all trials "
-        "stay. Delete them with --yes.\n",
-        removals.size(), format_bytes(bytes).c_str());
+        "%s, %s in all; the records, logs and parameters of all trials stay. Delete %s with "
+        "--yes.\n",
+        entries.c_str(), format_bytes(bytes).c_str(), removals.size() == 1 ? "it" : "them");
     return 0;
   }
   std::optional<StudyLock> lock;
@@ -140,7 +145,7 @@ Result<int> clean(const Invocation& invocation, const CleanOptions& options) {
       return fail(ErrorCode::machine, removal.path.string() + ": " + error.message());
     }
   }
-  std::printf("deleted %zu files and folders, %s\n", removals.size(), format_bytes(bytes).c_str());
+  std::printf("deleted %s, %s\n", entries.c_str(), format_bytes(bytes).c_str());
   return 0;
 }
 
@@ -151,10 +156,11 @@ void add_clean_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command =
       app.add_subcommand("clean", "List, then delete files of all but the best trials");
   add_study_options(*command, invocation);
-  command->add_option("--keep", options->keep, "Keep the files of the best N trials")->required();
+  whole_number(command->add_option("--keep", options->keep, "Keep the files of the best N trials"),
+               0, std::numeric_limits<std::uint64_t>::max())
+      ->required();
   command->add_option("--metric", options->metric, "Another metric than the study's");
-  command->add_option("--by", options->by, "last or best")
-      ->check(CLI::IsMember({"last", "best"}))
+  one_of(command->add_option("--by", options->by, "last or best"), {"last", "best"})
       ->capture_default_str();
   command->add_flag("--yes,-y", options->yes, "Delete, not only list");
   command->footer(

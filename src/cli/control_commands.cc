@@ -6,6 +6,7 @@
 
 #include "base/text.h"
 #include "cli/invocation.h"
+#include "cli/option_checks.h"
 #include "controller/control_handler.h"
 #include "controller/record_only.h"
 #include "controller/run_study.h"
@@ -30,22 +31,11 @@ Result<int> say_to_live(const Invocation& invocation, const ControlLine& request
   auto dir = find_study(invocation);
   if (!dir) return propagate(dir);
   if (!StudyLock::holder(*dir)) {
-    return fail(ErrorCode::usage, fmt::format("no controller runs for study '{}'; start one with "
-                                              "seedbed run --study {}",
-                                              study_name(*dir), shell_quote(study_word(*dir))));
+    return fail(ErrorCode::usage,
+                fmt::format("no controller runs for study '{}'; start one with {}",
+                            study_name(*dir), run_again_line(*dir)));
   }
   return say(request, *dir);
-}
-
-Result<int> say_or_record(const Invocation& invocation, const ControlLine& request,
-                          const Input& input) {
-  auto dir = find_study(invocation);
-  if (!dir) return propagate(dir);
-  if (StudyLock::holder(*dir)) return say(request, *dir);
-  auto text = record_only(*dir, invocation.command_line(), input);
-  if (!text) return propagate(text);
-  std::printf("%s: %s\n", study_name(*dir).c_str(), text->c_str());
-  return 0;
 }
 
 struct ControlOptions {
@@ -55,16 +45,27 @@ struct ControlOptions {
   std::vector<std::string> trials;
 };
 
-Result<int> cancel(const Invocation& invocation, const ControlOptions& options) {
-  auto trials = read_trial_numbers(options.trials);
+/// Cancels or retries, through the running controller or in the record alone.
+template <typename Asked>
+Result<int> about_trials(const Invocation& invocation, const ControlOptions& options,
+                         ControlLine (*request)(const std::vector<TrialNumber>&)) {
+  auto dir = find_study(invocation);
+  if (!dir) return propagate(dir);
+  auto trials = read_trials(*dir, options.trials);
   if (!trials) return propagate(trials);
-  return say_or_record(invocation, control_request::cancel(*trials), CancelAsked{*trials});
+  if (StudyLock::holder(*dir)) return say(request(*trials), *dir);
+  auto text = record_only(*dir, invocation.command_line(), Asked{*trials});
+  if (!text) return propagate(text);
+  std::printf("%s: %s\n", study_name(*dir).c_str(), text->c_str());
+  return 0;
+}
+
+Result<int> cancel(const Invocation& invocation, const ControlOptions& options) {
+  return about_trials<CancelAsked>(invocation, options, control_request::cancel);
 }
 
 Result<int> retry(const Invocation& invocation, const ControlOptions& options) {
-  auto trials = read_trial_numbers(options.trials);
-  if (!trials) return propagate(trials);
-  return say_or_record(invocation, control_request::retry(*trials), RetryAsked{*trials});
+  return about_trials<RetryAsked>(invocation, options, control_request::retry);
 }
 
 using Options = std::shared_ptr<ControlOptions>;
@@ -107,14 +108,12 @@ void add_control_commands(CLI::App& app, Invocation& invocation) {
       [](const Invocation& call, const ControlOptions&) {
         return say_to_live(call, control_request::pause(false));
       });
-  add(app, invocation, options, {"slots", "Change how many trials run at once", "8 --study digits"},
-      false,
-      [](const Invocation& call, const ControlOptions& given) {
-        return say_to_live(call, control_request::slots(given.slots));
-      })
-      ->add_option("N", options->slots, "Trials at once")
-      ->required()
-      ->check(CLI::Range(1U, 1'000'000U));
+  CLI::App* slots = add(app, invocation, options,
+                        {"slots", "Change how many trials run at once", "8 --study digits"}, false,
+                        [](const Invocation& call, const ControlOptions& given) {
+                          return say_to_live(call, control_request::slots(given.slots));
+                        });
+  whole_number(slots->add_option("N", options->slots, "Trials at once"), 1, 1'000'000)->required();
   add(app, invocation, options,
       {"cancel", "Never run these trials; stop them if they run", "3 5-8 --study digits"}, false,
       cancel)

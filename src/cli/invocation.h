@@ -43,12 +43,21 @@ void add_output_option(CLI::App& command, Invocation& invocation,
 /// where that finds this study, else its folder. Not quoted; `study_dir` as find_study gives it.
 [[nodiscard]] std::string study_word(const std::string& study_dir);
 
+/// The line that goes on with a study: `seedbed run --study STUDY`, behind `cd FOLDER &&` where its
+/// last run was started from another folder, since trials run where the user stands.
+[[nodiscard]] std::string run_again_line(const std::string& study_dir);
+
 /// The name of a study from its folder.
 [[nodiscard]] std::string study_name(const std::string& study_dir);
 
-/// Reads trial numbers (`3`, `5-8`, `1,3,5-8`) from words.
-[[nodiscard]] Result<std::vector<std::uint64_t>> read_trial_numbers(
-    const std::vector<std::string>& words);
+/// Reads trial numbers (`3`, `5-8`, `1,3,5-8`) from words; also the name of a trial's folder
+/// (`00003-lr0.1`), when it is that trial's.
+[[nodiscard]] Result<std::vector<std::uint64_t>> read_trials(const std::string& study_dir,
+                                                             const std::vector<std::string>& words);
+
+/// Where a command takes its study by `--study` alone, a first word that is no number but the name
+/// of a study is taken for one: the words with `--study` put in front of it.
+[[nodiscard]] std::vector<std::string> with_study_option(std::vector<std::string> words);
 
 // One per file; each adds its subcommand to the application.
 void add_run_command(CLI::App& app, Invocation& invocation);

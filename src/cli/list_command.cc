@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
 
+#include "base/local_time.h"
 #include "cli/invocation.h"
 #include "cli/print_table.h"
 #include "env/posix/study_lock.h"
@@ -8,8 +9,11 @@
 namespace seedbed {
 namespace {
 
-std::string activity(const ListedStudy& study) {
-  if (!study.error.empty()) return "unreadable: " + study.error;
+std::string activity(const ListedStudy& study, bool text) {
+  if (!study.error.empty()) {
+    // People get a table that fits: `status` tells the rest.
+    return text ? "unreadable; see status" : "unreadable: " + study.error;
+  }
   if (auto holder = StudyLock::holder(study.path)) {
     return "running, pid " + std::to_string(holder->pid) + " on " + holder->host;
   }
@@ -22,6 +26,7 @@ std::string activity(const ListedStudy& study) {
 Result<int> list(const Invocation& invocation) {
   auto studies = list_studies(invocation.dir);
   if (!studies) return propagate(studies);
+  const bool text = invocation.output == "text";
   Table table;
   table.columns = {{"study"}, {"activity"}, {"total", "trials", Align::right}};
   for (const char* state : {"completed", "running", "waiting", "failed", "pruned", "cancelled"}) {
@@ -29,7 +34,7 @@ Result<int> list(const Invocation& invocation) {
   }
   table.columns.push_back({"changed"});
   for (const ListedStudy& study : *studies) {
-    std::vector<Cell> row = {Cell::text(study.name), Cell::text(activity(study))};
+    std::vector<Cell> row = {Cell::text(study.name), Cell::text(activity(study, text))};
     if (study.status) {
       const StudyStatus& status = *study.status;
       row.push_back(Cell::integer(static_cast<std::int64_t>(status.total())));
@@ -40,7 +45,9 @@ Result<int> list(const Invocation& invocation) {
         if (state == TrialState::waiting) count += status.unproposed.value_or(0);
         row.push_back(Cell::integer(static_cast<std::int64_t>(count)));
       }
-      row.push_back(status.changed_at ? Cell::text(format_timestamp(*status.changed_at)) : Cell());
+      row.push_back(!status.changed_at ? Cell()
+                    : text             ? Cell::text(format_local_time(*status.changed_at))
+                                       : Cell::text(format_timestamp(*status.changed_at)));
     }
     table.rows.push_back(std::move(row));
   }

@@ -13,6 +13,7 @@
 
 #include "base/text.h"
 #include "cli/invocation.h"
+#include "cli/option_checks.h"
 #include "env/posix/files.h"
 #include "results/study_reader.h"
 
@@ -116,10 +117,10 @@ class LogPrinter {
 };
 
 Result<int> logs(const Invocation& invocation, const LogsOptions& options) {
-  auto trials = read_trial_numbers({options.trial});
-  if (!trials) return propagate(trials);
   auto dir = find_study(invocation);
   if (!dir) return propagate(dir);
+  auto trials = read_trials(*dir, {options.trial});
+  if (!trials) return propagate(trials);
   auto reader = StudyReader::open(*dir);
   if (!reader) return propagate(reader);
   auto details = reader->trial(trials->front());
@@ -160,9 +161,10 @@ Result<int> logs(const Invocation& invocation, const LogsOptions& options) {
 void add_logs_command(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<LogsOptions>();
   CLI::App* command = app.add_subcommand("logs", "The output of a trial");
-  command->add_option("TRIAL", options->trial, "Its number")->required();
-  command->add_option("--attempt", options->attempt, "Which attempt (default: the latest)")
-      ->check(CLI::Range(1U, 1'000'000U));
+  command->add_option("TRIAL", options->trial, "Its number, or the name of its folder")->required();
+  whole_number(
+      command->add_option("--attempt", options->attempt, "Which attempt (default: the latest)"), 1,
+      1'000'000);
   command->add_flag("-f,--follow", options->follow, "Go on until the attempt ends");
   command->add_flag("--raw", options->raw, "The bytes as they are, colours and all");
   add_study_options(*command, invocation, false);

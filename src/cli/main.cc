@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/invocation.h"
+#include "machine/gpus.h"
 
 namespace seedbed {
 namespace {
@@ -21,24 +21,43 @@ constexpr const char* kExample =
     "  seedbed status; seedbed compare; seedbed best\n"
     "Each command explains itself: seedbed COMMAND --help";
 
+struct Command {
+  std::string_view words;  ///< its name, or all the names that it adds
+  void (*add)(CLI::App& app, Invocation& invocation);
+};
+
+constexpr Command kCommands[] = {
+    {"run", add_run_command},
+    {"plan", add_plan_command},
+    {"add", add_add_command},
+    {"list", add_list_command},
+    {"status", add_status_command},
+    {"trials", add_trials_command},
+    {"compare", add_compare_command},
+    {"best", add_best_command},
+    {"show", add_show_command},
+    {"logs", add_logs_command},
+    {"export", add_export_command},
+    {"stop pause resume cancel retry slots", add_control_commands},
+    {"attach", add_attach_command},
+    {"clean", add_clean_command},
+    {"doctor", add_doctor_command},
+    {"capture-test", add_capture_test_command},
+    {kGpuReportCommand, add_gpu_report_command},
+};
+
+/// Only what the first word names, if it names something: to set up the options of all commands
+/// takes longer than some of them run.
 void add_commands(CLI::App& app, Invocation& invocation) {
-  add_run_command(app, invocation);
-  add_plan_command(app, invocation);
-  add_add_command(app, invocation);
-  add_list_command(app, invocation);
-  add_status_command(app, invocation);
-  add_trials_command(app, invocation);
-  add_compare_command(app, invocation);
-  add_best_command(app, invocation);
-  add_show_command(app, invocation);
-  add_logs_command(app, invocation);
-  add_export_command(app, invocation);
-  add_control_commands(app, invocation);
-  add_attach_command(app, invocation);
-  add_clean_command(app, invocation);
-  add_doctor_command(app, invocation);
-  add_gpu_report_command(app, invocation);
-  add_capture_test_command(app, invocation);
+  const auto named = [&](const Command& command) {
+    const auto words = split(command.words, ' ');
+    return !invocation.arguments.empty() &&
+           std::find(words.begin(), words.end(), invocation.arguments[0]) != words.end();
+  };
+  const bool any = std::any_of(std::begin(kCommands), std::end(kCommands), named);
+  for (const Command& command : kCommands) {
+    if (!any || named(command)) command.add(app, invocation);
+  }
 }
 
 /// Words up to `--` are ours, the rest is the user's command, untouched.
@@ -55,13 +74,10 @@ Invocation split_arguments(int argc, char** argv) {
   return invocation;
 }
 
-/// The words for the parser, which wants them in reverse.
 std::vector<std::string> own_words(const Invocation& invocation) {
   const std::size_t after = invocation.has_command ? invocation.command.size() + 1 : 0;
-  std::vector<std::string> words(invocation.arguments.begin(),
-                                 invocation.arguments.end() - static_cast<std::ptrdiff_t>(after));
-  std::reverse(words.begin(), words.end());
-  return words;
+  return with_study_option({invocation.arguments.begin(),
+                            invocation.arguments.end() - static_cast<std::ptrdiff_t>(after)});
 }
 
 /// `--name=` with nothing behind would take the next word as its value.
@@ -72,8 +88,17 @@ std::optional<std::string> empty_option(const std::vector<std::string>& words) {
   return std::nullopt;
 }
 
+/// Messages may hold what users and their files wrote: each line is made safe for a terminal.
+void print_error(const std::string& message) {
+  std::string text;
+  for (const std::string_view line : split(message, '\n')) {
+    text += (text.empty() ? "seedbed: " : "\n") + one_line(line);
+  }
+  std::fprintf(stderr, "%s\n", text.c_str());
+}
+
 int report_usage(const std::string& message) {
-  std::fprintf(stderr, "seedbed: %s\n", message.c_str());
+  print_error(message);
   return exit_code(ErrorCode::usage);
 }
 
@@ -103,43 +128,99 @@ std::optional<std::string> meant_option(const std::string& word,
   return nearest(word, options);
 }
 
-/// A mistyped command or option gets the one that was probably meant.
-std::string suggestion(const CLI::App& app, const Invocation& invocation) {
-  if (invocation.arguments.empty()) return {};
+/// The command that the words name, also behind options; nullptr when none, or when another word
+/// stands where it should.
+const CLI::App* named_command(const CLI::App& app, const Invocation& invocation) {
+  const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
+  for (const std::string& word : invocation.arguments) {
+    for (const CLI::App* command : commands) {
+      if (command->get_name() == word) return command;
+    }
+    if (word == "--" || !invocation.arguments[0].starts_with('-')) return nullptr;
+  }
+  return nullptr;
+}
+
+/// The first line below `Example:` in a command's help.
+std::string example_of(const CLI::App& command) {
+  constexpr std::string_view kMark = "Example:\n";
+  const std::string text = command.get_footer();
+  const std::size_t mark = text.find(kMark);
+  if (mark == std::string::npos) return fmt::format("seedbed {} --help", command.get_name());
+  const std::size_t start = mark + kMark.size();
+  const std::string_view line =
+      trim(std::string_view(text).substr(start, text.find('\n', start) - start));
+  return std::string(line.substr(0, line.find("   ")));  // what stands behind explains it
+}
+
+std::string unknown_command(const CLI::App& app, const std::string& word) {
   std::vector<std::string> names;
-  std::map<std::string, const CLI::App*> commands;
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
     names.push_back(command->get_name());
-    commands.emplace(command->get_name(), command);
   }
-  const CLI::App* named = nullptr;
-  for (const std::string& word : invocation.arguments) {
-    if (word == "--" || named != nullptr) break;
-    if (const auto found = commands.find(word); found != commands.end()) named = found->second;
-  }
-  if (named == nullptr) {
-    if (auto near = nearest(invocation.arguments[0], names)) {
-      return fmt::format("; did you mean 'seedbed {}'?", *near);
-    }
-    return {};
-  }
+  std::string text = fmt::format("there is no command '{}'", one_line(word, 60));
+  if (auto near = nearest(word, names))
+    return text + fmt::format("; did you mean 'seedbed {}'?", *near);
+  return text + "; seedbed --help lists the commands";
+}
+
+/// What is too much: an option that the command does not have, or a word.
+std::string unexpected(const CLI::App& command, const std::vector<std::string>& extras) {
   std::vector<std::string> options;
-  for (const CLI::Option* option : named->get_options()) {
+  for (const CLI::Option* option : command.get_options()) {
     for (const std::string& name : option->get_lnames()) options.push_back("--" + name);
   }
-  for (const std::string& word : invocation.arguments) {
+  for (const std::string& word : extras) {
+    if (!word.starts_with('-') || word == "-") continue;
     const std::string name = word.substr(0, word.find('='));
-    if (name == "--") break;
-    if (!name.starts_with("--") ||
-        std::find(options.begin(), options.end(), name) != options.end()) {
-      continue;
+    if (std::find(options.begin(), options.end(), name) != options.end()) {
+      return fmt::format("{} comes after the command: seedbed {} {} …", name, command.get_name(),
+                         name);
     }
-    if (auto meant = meant_option(name, options)) {
-      return fmt::format("; did you mean {}?", *meant);
-    }
-    return fmt::format("; seedbed {} --help lists its options", named->get_name());
+    std::string text =
+        fmt::format("seedbed {} has no option {}", command.get_name(), one_line(name, 60));
+    if (auto meant = meant_option(name, options))
+      return text + fmt::format("; did you mean {}?", *meant);
+    return text + fmt::format("; seedbed {} --help lists its options", command.get_name());
   }
-  return {};
+  return fmt::format("'{}' is one word too many for seedbed {}; write it as in: {}",
+                     one_line(extras.empty() ? "" : extras.front(), 60), command.get_name(),
+                     example_of(command));
+}
+
+/// The parser's error in words of ours.
+std::string parse_error_text(const CLI::ParseError& error, const CLI::App& app,
+                             const Invocation& invocation) {
+  const CLI::App* command = named_command(app, invocation);
+  if (command == nullptr) {
+    const std::string& word = invocation.arguments.front();
+    return word.starts_with('-') ? fmt::format(
+                                       "'{}' is no option of seedbed itself; the command "
+                                       "comes first: seedbed run …",
+                                       one_line(word, 60))
+                                 : unknown_command(app, word);
+  }
+  const std::string what = error.what();
+  const std::string option = what.substr(0, what.find(':'));
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr) {
+    const std::vector<std::string> extras = command->remaining();
+    return unexpected(*command, extras.empty() ? app.remaining(true) : extras);
+  }
+  if (error.get_name() == "RequiredError") {
+    const std::string missing = what.substr(0, what.find(' '));
+    return fmt::format("{} is missing; write it as in: {}", missing, example_of(*command));
+  }
+  constexpr std::string_view kNotConverted = "Could not convert: ";
+  if (what.starts_with(kNotConverted)) {  // `--yes = foo`; other options have checks of their own
+    const std::string given = what.substr(kNotConverted.size());
+    return fmt::format("{} takes no value: {}", given.substr(0, given.find(' ')), given);
+  }
+  if (error.get_name() == "ArgumentMismatch") {
+    return what.find("missing") != std::string::npos
+               ? fmt::format("{} needs a value", option)
+               : fmt::format("{} is given more than once, and takes one value", option);
+  }
+  return what;
 }
 
 int run_main(int argc, char** argv) {
@@ -156,20 +237,22 @@ int run_main(int argc, char** argv) {
     return exit_code(ErrorCode::usage);
   }
   try {
-    if (const auto word = empty_option(own_words(invocation))) {
+    std::vector<std::string> words = own_words(invocation);
+    if (const auto word = empty_option(words)) {
       const std::string name = word->substr(0, word->size() - 1);
       return report_usage(
           fmt::format("{} has no value; leave {} out, or write {} ''", *word, name, name));
     }
-    app.parse(own_words(invocation));
+    std::reverse(words.begin(), words.end());  // as the parser wants them
+    app.parse(std::move(words));
   } catch (const CLI::Success& asked_for_help) {
     return app.exit(asked_for_help);
   } catch (const CLI::ParseError& error) {
-    return report_usage(error.what() + suggestion(app, invocation));
+    return report_usage(parse_error_text(error, app, invocation));
   }
   const Result<int> result = invocation.action();
   if (result) return *result;
-  std::fprintf(stderr, "seedbed: %s\n", result.error().message.c_str());
+  print_error(result.error().message);
   return exit_code(result.error().code);
 }
 

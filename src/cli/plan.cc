@@ -6,14 +6,20 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/local_time.h"
 #include "base/number_text.h"
+#include "base/shown_text.h"
 #include "base/text.h"
+#include "cli/text_wrap.h"
 #include "controller/attempt_setup.h"
+#include "controller/before_run.h"
 #include "controller/held_study.h"
 #include "controller/lend_machine.h"
 #include "controller/proposal_source.h"
 #include "env/posix/files.h"
 #include "env/posix/identity.h"
+#include "env/posix/study_lock.h"
+#include "results/study_reader.h"
 #include "samplers/sampler.h"
 #include "study/folder_name.h"
 
@@ -29,7 +35,8 @@ constexpr std::uint64_t kCountedByWalking = 100'000;
 struct PlannedTrial {
   TrialStatus trial;
   std::vector<std::string> argv;
-  std::vector<std::string> env;  ///< `NAME=value` of changed variables
+  std::vector<std::string> env;       ///< `NAME=value` of changed variables
+  std::set<std::string> seedbed_env;  ///< of these, where seedbed keeps the trial's things
   std::string folder;
   std::string refused;  ///< why this trial could not start
 };
@@ -41,8 +48,47 @@ struct Plan {
   Request request;
   std::uint32_t slots = 1;
   std::vector<std::string> warnings;
+  std::vector<std::string> refusals;  ///< why `run` would not start
+  std::optional<DoneBefore> before;   ///< in the study of that name, when there is one
+  bool study_exists = false;
   std::vector<PlannedTrial> first;
 };
+
+/// What the study of that name knows already, read beside whoever runs it.
+Status look_at_study(const RunRequest& request, const Sampler& sampler, Plan& plan) {
+  if (!path_exists(request.study_dir + "/study.db")) return {};
+  auto reader = StudyReader::open(request.study_dir);
+  if (!reader) return propagate(reader);
+  RecordedTrials trials;
+  auto read = reader->entries_after({}, [&](const Entry& entry) { trials.take(entry); });
+  if (!read) return propagate(read);
+  plan.study_exists = true;
+  plan.before =
+      count_done_before(request.spec, sampler, trials.of_command(request.spec.command.identity()));
+  if (plan.before && request.retry_failed) {
+    plan.before->left += plan.before->failed;
+    plan.before->failed = 0;
+  }
+  if (const auto holder = StudyLock::holder(request.study_dir)) {
+    plan.refusals.push_back(fmt::format("the study is in use by pid {} on {} since {}", holder->pid,
+                                        holder->host, local_time_of(holder->since)));
+  }
+  return check_same_command(request.spec, trials.latest_space(), request.name, request.new_command);
+}
+
+/// The checks that `run` makes before it starts anything.
+void find_refusals(const RunRequest& request, bool yes, const Sampler& sampler, AttemptSetup& setup,
+                   const SetupContext& context, const StudyLending& lending, Plan& plan) {
+  const auto take = [&plan](const Status& status) {
+    if (!status) plan.refusals.push_back(status.error().message);
+  };
+  take(look_at_study(request, sampler, plan));
+  take(check_size(request.spec, yes));
+  if (const auto config = engine_config(request.spec); !config) take(propagate(config));
+  if (const auto pruners = make_pruners(request.spec); !pruners) take(propagate(pruners));
+  take(Placement(lending.inventory).can_ever_fit(lending.request));
+  take(check_first_command(request.spec, sampler, setup, context));
+}
 
 /// Counts exactly where filters make multiplication an upper bound and walking is cheap.
 Result<std::string> count_trials(const StudySpec& spec, const Sampler& sampler, Json& json) {
@@ -60,7 +106,8 @@ Result<std::string> count_trials(const StudySpec& spec, const Sampler& sampler, 
   }
   if (spec.run_cap && (count.infinite || count.saturated || *spec.run_cap < count.value)) {
     json = {{"trials", *spec.run_cap}, {"exact", count.exact || count.infinite}};
-    return fmt::format("{} trials (the first {} of {})", *spec.run_cap, *spec.run_cap,
+    return fmt::format("{} trial{} (the first {} of {})", *spec.run_cap,
+                       *spec.run_cap == 1 ? "" : "s", *spec.run_cap,
                        count.infinite    ? "an endless space"
                        : count.saturated ? "more than 10^19 points"
                                          : fmt::format("{} points", count.value));
@@ -93,7 +140,7 @@ std::string shown_values(const Dimension& dimension) {
   for (std::uint64_t i = 0; i < dimension.size() && i < kShownValues; ++i) {
     const Value value = dimension.at(i);
     values.push_back(fmt::format("{} ({})",
-                                 value.is_absent() ? "absent" : one_line(value.spelling(), 40),
+                                 value.is_absent() ? "absent" : shown_text(value.spelling(), 40),
                                  kind_word(value.kind())));
   }
   if (dimension.size() > kShownValues) {
@@ -102,7 +149,7 @@ std::string shown_values(const Dimension& dimension) {
   return join(values, ", ");
 }
 
-Result<Plan> make_plan(const RunRequest& request) {
+Result<Plan> make_plan(const RunRequest& request, bool yes) {
   const StudySpec& spec = request.spec;
   auto sampler = make_sampler(spec);
   if (!sampler) return propagate(sampler);
@@ -131,6 +178,7 @@ Result<Plan> make_plan(const RunRequest& request) {
     context.template_text = std::move(*text);
   }
   auto setup = make_attempt_setup(spec, context);
+  find_refusals(request, yes, **sampler, *setup, context, *lending, plan);
   Placement placement(lending->inventory);
   const ProposalsMade made = collect_proposals(
       **sampler, spec.sampler_seed, 0, std::min(kShownTrials, spec.run_cap.value_or(kShownTrials)));
@@ -152,6 +200,8 @@ Result<Plan> make_plan(const RunRequest& request) {
       planned.argv = prepared->order.argv;
       const Json details = Json::parse(prepared->details_json);
       for (const auto& [name, value] : details.at("env").items()) {
+        const bool ours = name.starts_with("SEEDBED_") || name == "WANDB_SWEEP_PARAM_PATH";
+        if (ours && !spec.env.contains(name)) planned.seedbed_env.insert(name);
         planned.env.push_back(value.is_null() ? name + " (removed)"
                                               : name + "=" + value.get<std::string>());
       }
@@ -164,6 +214,38 @@ Result<Plan> make_plan(const RunRequest& request) {
   return plan;
 }
 
+constexpr std::size_t kLongestVariable = 80;
+
+std::string name_of(const std::string& variable) {
+  return variable.substr(0, variable.find_first_of("= "));
+}
+
+/// Variables that all of the shown trials have alike: said once.
+std::set<std::string> common_env(const Plan& plan) {
+  std::set<std::string> common;
+  bool first = true;
+  for (const PlannedTrial& planned : plan.first) {
+    if (!planned.refused.empty()) continue;
+    std::set<std::string> own(planned.env.begin(), planned.env.end());
+    if (first) {
+      common = std::move(own);
+    } else {
+      std::erase_if(common, [&](const std::string& one) { return !own.contains(one); });
+    }
+    first = false;
+    std::erase_if(
+        common, [&](const std::string& one) { return planned.seedbed_env.contains(name_of(one)); });
+  }
+  return common;
+}
+
+/// Several lines, each safe for a terminal.
+std::string safe(const std::string& text) {
+  std::vector<std::string> lines;
+  for (const std::string_view line : split(text, '\n')) lines.push_back(one_line(line));
+  return join(lines, "\n");
+}
+
 void print_text(const RunRequest& request, const Plan& plan) {
   const StudySpec& spec = request.spec;
   std::string text = fmt::format("{}: {}\n", request.name, plan.trials);
@@ -172,8 +254,14 @@ void print_text(const RunRequest& request, const Plan& plan) {
                       number_text(plan.request.cpus), plan.request.cpus == 1 ? "" : "s",
                       gpus_text(plan.request));
   if (!spec.objective.metric.empty()) {
-    text += fmt::format("  metric    {} ({})\n", spec.objective.metric,
+    text += fmt::format("  metric    {} ({})\n", one_line(spec.objective.metric),
                         spec.objective.goal == Goal::maximize ? "maximize" : "minimize");
+  }
+  if (plan.before) {
+    text += fmt::format("  study     exists: {} done, {} failed, {} to run\n", plan.before->done,
+                        plan.before->failed, plan.before->left);
+  } else if (plan.study_exists) {
+    text += "  study     exists; what of this is done already was not counted\n";
   }
   text += "  parameters\n";
   for (const std::string& name : spec.space.names()) {
@@ -182,9 +270,17 @@ void print_text(const RunRequest& request, const Plan& plan) {
         fmt::format("    {}: {}\n", one_line(name, 60),
                     dimension == nullptr ? "from the explicit trials" : shown_values(*dimension));
   }
-  for (const std::string& warning : plan.warnings) text += "  warning: " + warning + "\n";
-  for (const std::string& key : spec.unsupported) text += "  without effect: " + key + "\n";
-  text += fmt::format("  first trials\n");
+  for (const std::string& warning : plan.warnings) text += "  warning: " + one_line(warning) + "\n";
+  for (const std::string& key : spec.unsupported)
+    text += "  without effect: " + one_line(key) + "\n";
+  const std::set<std::string> common = common_env(plan);
+  if (!common.empty()) {
+    text += "  environment of every trial\n";
+    std::vector<std::string> words;
+    for (const std::string& one : common) words.push_back(one_line(one, kLongestVariable));
+    text += wrap_words(words, "    ") + "\n";
+  }
+  text += "  first trials\n";
   for (const PlannedTrial& planned : plan.first) {
     text += fmt::format("    {}\n", planned.trial.folder);
     if (!planned.refused.empty()) {
@@ -192,10 +288,16 @@ void print_text(const RunRequest& request, const Plan& plan) {
       continue;
     }
     text += "      " + one_line(shell_quote(planned.argv), 2000) + "\n";
-    std::vector<std::string> env;
-    for (const std::string& one : planned.env) env.push_back(one_line(one, 120));
-    text += "      env " + join(env, " ") + "\n";
+    std::vector<std::string> env = {"env"};
+    for (const std::string& one : planned.env) {
+      if (common.contains(one) || planned.seedbed_env.contains(name_of(one))) continue;
+      env.push_back(one_line(one, kLongestVariable));
+    }
+    if (!planned.seedbed_env.empty()) env.emplace_back("SEEDBED_…");
+    if (env.size() > 1) text += wrap_words(env, "      ") + "\n";
   }
+  for (const std::string& refusal : plan.refusals)
+    text += "run would refuse: " + safe(refusal) + "\n";
   text += "Nothing was started or written.\n";
   std::fputs(text.c_str(), stdout);
 }
@@ -227,6 +329,12 @@ void print_json(const RunRequest& request, const Plan& plan) {
     }
     json["parameters"].push_back(std::move(one));
   }
+  if (plan.before) {
+    json["before"] = {{"done", plan.before->done},
+                      {"failed", plan.before->failed},
+                      {"to_run", plan.before->left}};
+  }
+  json["refusals"] = plan.refusals;
   json["warnings"] = plan.warnings;
   json["unsupported"] = spec.unsupported;
   json["first_trials"] = Json::array();
@@ -244,8 +352,9 @@ void print_json(const RunRequest& request, const Plan& plan) {
 
 }  // namespace
 
-Result<int> print_plan(const RunRequest& request, const std::string& output) {
-  auto plan = make_plan(request);
+Result<int> print_plan(const RunRequest& request, const RunOptions& options,
+                       const std::string& output) {
+  auto plan = make_plan(request, options.yes);
   if (!plan) return propagate(plan);
   if (output == "json") {
     print_json(request, *plan);

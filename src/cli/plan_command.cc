@@ -10,7 +10,7 @@ namespace {
 Result<int> plan(const Invocation& invocation, const RunOptions& options) {
   auto request = read_run(invocation, options);
   if (!request) return propagate(request);
-  return print_plan(*request, invocation.output);
+  return print_plan(*request, options, invocation.output);
 }
 
 }  // namespace

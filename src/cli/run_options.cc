@@ -4,14 +4,19 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
+#include <limits>
+#include <utility>
 
 #include "base/bytes.h"
 #include "base/text.h"
+#include "cli/option_checks.h"
 #include "env/posix/files.h"
 
 extern char** environ;
@@ -26,6 +31,38 @@ bool is_spec_word(const std::string& word) {
   const std::size_t equals = word.find('=');
   // A path with a '=' in its folder's name is still a file.
   return equals != std::string::npos && equals > 0 && word.find('/') > equals;
+}
+
+/// A program where the sweep file is expected: by its name, or by how it begins.
+bool looks_like_program(const std::string& file, std::string_view text) {
+  const std::string extension = fs::path(file).extension().string();
+  for (const char* known : {".py", ".sh", ".R", ".jl", ".pl", ".rb", ".js", ".lua", ".ipynb"}) {
+    if (extension == known) return true;
+  }
+  return text.starts_with("#!") || text.starts_with(
+                                       "\x7f"
+                                       "ELF");
+}
+
+tl::unexpected<Error> no_sweep_file(const std::string& file, const RunOptions& options) {
+  std::vector<std::string> words;
+  for (const std::string& word : options.words) {
+    if (is_spec_word(word)) words.push_back(word);
+  }
+  const std::string specs = words.empty() ? "lr=1e-3,1e-2" : shell_quote(words);
+  const std::string extension = fs::path(file).extension().string();
+  std::string program = shell_quote(file);
+  if (extension == ".py") {
+    program = "python3 " + program;
+  } else if (extension == ".sh") {
+    program = "bash " + program;
+  } else if (file.find('/') == std::string::npos) {
+    program = "./" + program;
+  }
+  return fail(ErrorCode::usage,
+              fmt::format("{} looks like a program, not like a sweep file; a program comes after "
+                          "--, behind the values: seedbed run {} -- {}",
+                          one_line(file, 200), one_line(specs, 200), one_line(program, 200)));
 }
 
 Status take_words(const Invocation& invocation, const RunOptions& options, StudySources& sources,
@@ -49,11 +86,95 @@ Status take_words(const Invocation& invocation, const RunOptions& options, Study
   }
   if (!file.empty()) {
     auto text = read_file(file, kLargestSweepFile);
-    if (!text) return tl::unexpected(Error{ErrorCode::usage, text.error().message});
+    if (looks_like_program(file, text ? std::string_view(*text) : std::string_view())) {
+      return no_sweep_file(file, options);
+    }
+    if (!text) {
+      Invocation named = invocation;
+      named.study = file;
+      if (const auto study = find_study(named)) {
+        return fail(ErrorCode::usage,
+                    fmt::format("{} is a study, and the sweep file is expected here; to go on with "
+                                "the study: {}",
+                                one_line(file, 200), run_again_line(*study)));
+      }
+      return tl::unexpected(Error{ErrorCode::usage, text.error().message});
+    }
     sources.file_name = file;
     sources.file_text = std::move(*text);
   }
   return {};
+}
+
+std::string base_name(const std::string& word) { return fs::path(word).filename().string(); }
+
+bool is_script(const std::string& word) {
+  const std::string extension = fs::path(word).extension().string();
+  return extension == ".py" || extension == ".sh" || extension == ".R" || extension == ".jl";
+}
+
+/// `pkg.train`, as `python3 -m` takes it.
+bool is_module(const std::string& word) {
+  const bool letters = std::all_of(word.begin(), word.end(), [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+  });
+  return letters && !word.empty() && std::isdigit(static_cast<unsigned char>(word[0])) == 0;
+}
+
+/// Modules that start another one or a script: what they start gives the name.
+bool starts_another(const std::string& module) {
+  return module == "torch.distributed.run" || module == "torch.distributed.launch" ||
+         module == "accelerate.commands.launch" || module == "mpi4py" || module == "pdb" ||
+         module == "cProfile" || module == "coverage";
+}
+
+/// Words of the command one by one, those of a script for a shell (`bash -c '…'`) taken apart.
+std::vector<std::string> single_words(const CommandTemplate& command) {
+  std::vector<std::string> single;
+  const std::vector<std::string>& words = command.words();
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const bool script =
+        command.options().shell || (i > 0 && (words[i - 1] == "-c" || words[i - 1] == "-lc"));
+    if (!script) {
+      single.push_back(words[i]);
+      continue;
+    }
+    std::string word;
+    for (const char c : words[i] + " ") {
+      if (std::string_view(" \t\n;&|()'\"").find(c) == std::string_view::npos) {
+        word += c;
+      } else if (!word.empty()) {
+        single.push_back(std::exchange(word, {}));
+      }
+    }
+  }
+  return single;
+}
+
+/// The stem of the script or module that a command runs, else of its program, behind
+/// `env NAME=value`.
+std::string name_of_command(const CommandTemplate& command) {
+  const std::vector<std::string> words = single_words(command);
+  bool python = false;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string program = base_name(words[i]);
+    python = python || program.starts_with("python") || program == "uv" || program == "torchrun" ||
+             program == "accelerate" || program == "coverage" || words[i] == "${interpreter}";
+    if (is_script(words[i])) return fs::path(words[i]).stem().string();
+    if (python && words[i] == "-m" && i + 1 < words.size() && is_module(words[i + 1]) &&
+        !starts_another(words[i + 1])) {
+      return words[i + 1].substr(words[i + 1].find_last_of('.') + 1);
+    }
+  }
+  std::size_t head = 0;
+  if (!words.empty() && (words[0] == "${env}" || base_name(words[0]) == "env")) {
+    do {
+      head += words[head] == "-u" || words[head] == "-C" ? 2 : 1;  // these take a word
+    } while (head < words.size() &&
+             (words[head].starts_with('-') || words[head].find('=') != std::string::npos));
+    if (head >= words.size()) head = 0;
+  }
+  return words.empty() ? "study" : fs::path(words[head]).stem().string();
 }
 
 /// `--name`, the file's name, its stem, or the stem of the script or program.
@@ -66,14 +187,7 @@ std::string derive_name(const RunOptions& options, const Invocation& invocation,
   }
   if (!spec.name.empty()) return spec.name;
   if (!file.empty()) return fs::path(file).stem().string();
-  const std::vector<std::string>& words = spec.command.words();
-  for (const std::string& word : words) {
-    const std::string extension = fs::path(word).extension().string();
-    if (extension == ".py" || extension == ".sh" || extension == ".R" || extension == ".jl") {
-      return fs::path(word).stem().string();
-    }
-  }
-  return words.empty() ? "study" : fs::path(words[0]).stem().string();
+  return name_of_command(spec.command);
 }
 
 Status read_gpus_per_trial(const std::string& text, ResourceSpec& resources) {
@@ -102,12 +216,7 @@ Status read_gpus_per_trial(const std::string& text, ResourceSpec& resources) {
 }
 
 Status apply_resources(const RunOptions& options, StudySpec& spec) {
-  if (options.cpus) {
-    if (!(*options.cpus > 0) || *options.cpus > 1e6) {
-      return fail(ErrorCode::usage, "--cpus: cores per trial, more than 0");
-    }
-    spec.resources.cpus = *options.cpus;
-  }
+  if (options.cpus) spec.resources.cpus = *options.cpus;
   if (!options.memory.empty()) {
     auto bytes = parse_bytes(options.memory);
     if (!bytes) return tl::unexpected(bytes.error().with_context("--memory"));
@@ -123,9 +232,6 @@ Status apply_resources(const RunOptions& options, StudySpec& spec) {
                                               "local launcher alone",
                                               options.launcher));
   }
-  if (options.slots && *options.slots == 0) {
-    return fail(ErrorCode::usage, "--slots: trials at once, at least 1");
-  }
   return {};
 }
 
@@ -137,9 +243,13 @@ void add_run_options(CLI::App& command, Invocation& invocation, RunOptions& opti
   command.add_option("--name", options.name, "Name of the study");
   add_study_options(command, invocation, false);
   command.add_option("--method", options.method, "grid, random or sobol");
-  command.add_option("--sampler-seed", options.sampler_seed, "Seed of random and sobol");
-  command.add_option("--slots", options.slots, "Trials at once (default: what fits)");
-  command.add_option("--limit", options.limit, "The first N points of the space");
+  whole_number(
+      command.add_option("--sampler-seed", options.sampler_seed, "Seed of random and sobol"), 0,
+      std::numeric_limits<std::uint64_t>::max());
+  whole_number(command.add_option("--slots", options.slots, "Trials at once (default: what fits)"),
+               1, kMostSlots);
+  whole_number(command.add_option("--limit", options.limit, "The first N points of the space"), 1,
+               kMostTrials);
   command.add_flag("--yes,-y", options.yes, "Yes to more than 10,000 trials");
   command.add_option("--order", options.order, "given, shuffled or longest-first");
   command.add_option("--halt", options.halt,
@@ -149,8 +259,9 @@ void add_run_options(CLI::App& command, Invocation& invocation, RunOptions& opti
       ->capture_default_str();
   command.add_option("--metric", options.metric, "The metric that decides");
   command.add_option("--goal", options.goal, "minimize or maximize");
-  command.add_option("--where", options.where, "Keep only points where this holds");
-  command.add_option("--cpus", options.cpus, "Cores per trial");
+  repeatable(command.add_option("--where", options.where,
+                                "Keep only points where this holds; may be repeated"));
+  positive_number(command.add_option("--cpus", options.cpus, "Cores per trial"));
   command.add_option("--memory", options.memory, "Memory per trial (4GiB)");
   command.add_option("--gpus", options.gpus,
                      "GPUs to hand out: 4, 0,2, UUIDs, all; alone: one a trial");
@@ -159,8 +270,8 @@ void add_run_options(CLI::App& command, Invocation& invocation, RunOptions& opti
   command.add_option("--seed-parameter", options.seed_parameter,
                      "The parameter that makes replicates; none");
   command.add_option("--bool-style", options.bool_style, "How booleans are passed");
-  command.add_option("--on-interrupt", options.on_interrupt, "What the first Ctrl-C does")
-      ->check(CLI::IsMember({"stop", "drain"}))
+  one_of(command.add_option("--on-interrupt", options.on_interrupt, "What the first Ctrl-C does"),
+         {"stop", "drain"})
       ->capture_default_str();
   command.add_flag("--new-command", options.new_command,
                    "Keep trials of another command in this study");
@@ -225,15 +336,26 @@ Result<std::string> study_dir_for(const Invocation& invocation, const std::strin
   }
   constexpr std::size_t kLongestName = 200;
   if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos ||
-      name.find('\0') != std::string::npos || name.size() > kLongestName) {
-    return fail(ErrorCode::usage,
-                fmt::format("'{}' cannot be the name of a study: it is the name of its folder, so "
-                            "no slash, not . or .., and at most {} bytes; give --name",
-                            one_line(name, 60), kLongestName));
+      name.find('\0') != std::string::npos || name.size() > kLongestName ||
+      one_line(name) != name) {
+    return fail(
+        ErrorCode::usage,
+        fmt::format("'{}' cannot be the name of a study: it is the name of its folder, so "
+                    "no slash or control character, not . or .., and at most {} bytes; give "
+                    "--name",
+                    one_line(name, 60), kLongestName));
   }
   std::error_code error;
   const fs::path dir = fs::absolute(fs::path(invocation.dir) / name, error);
   if (error) return fail(ErrorCode::machine, invocation.dir + ": " + error.message());
+  for (const fs::path& folder : {dir, fs::absolute(invocation.dir, error)}) {
+    if (!fs::is_regular_file(folder, error)) continue;
+    return fail(ErrorCode::usage,
+                fmt::format("{} is a file, and the folder of the stud{} should be there; move it "
+                            "away, or give {}",
+                            one_line(folder.string(), 200), folder == dir ? "y" : "ies",
+                            folder == dir ? "another --name or --dir" : "another --dir"));
+  }
   return canonical_path(dir.string());
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,6 +43,9 @@ void add_run_options(CLI::App& command, Invocation& invocation, RunOptions& opti
 
 /// More than this many trials need `--yes` or `--limit`.
 inline constexpr std::uint64_t kManyTrials = 10'000;
+/// The record numbers trials by signed numbers of 64 bits.
+inline constexpr std::uint64_t kMostTrials = std::numeric_limits<std::int64_t>::max();
+inline constexpr std::uint64_t kMostSlots = 1'000'000;
 [[nodiscard]] Status check_size(const StudySpec& spec, bool yes);
 
 }  // namespace seedbed

@@ -7,9 +7,12 @@
 #include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
+#include "base/local_time.h"
 #include "base/number_text.h"
+#include "base/shown_text.h"
 #include "base/text.h"
 #include "cli/invocation.h"
+#include "cli/text_wrap.h"
 #include "controller/control_handler.h"
 #include "controller/run_study.h"
 #include "env/posix/study_lock.h"
@@ -22,11 +25,31 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 std::string when(const std::optional<Timestamp>& time) {
-  return time ? format_timestamp(*time) : "-";
+  return time ? format_local_time(*time) : "-";
 }
 
 void line(const std::string& key, const std::string& value) {
   std::printf("  %-10s %s\n", key.c_str(), value.c_str());
+}
+
+/// What the environment has besides the user's own. Where seedbed keeps the trial's things is left
+/// out: the folder and the line to repeat say it.
+std::string environment_lines(const AttemptDetails& attempt) {
+  constexpr std::size_t kLongestValue = 60;
+  const std::string indent(13, ' ');  // below the value of `line`
+  std::vector<std::string> words;
+  bool own = false;
+  for (const auto& variable : attempt.env) {
+    if (variable.name.starts_with("SEEDBED_") || variable.name == "WANDB_SWEEP_PARAM_PATH") {
+      own = true;
+      continue;
+    }
+    words.push_back(
+        variable.value ? one_line(variable.name + "=" + shell_quote(*variable.value), kLongestValue)
+                       : one_line(variable.name) + " (removed)");
+  }
+  if (own) words.emplace_back("SEEDBED_…");
+  return wrap_words(words, indent).substr(words.empty() ? 0 : indent.size());
 }
 
 void print_attempt(const AttemptDetails& attempt) {
@@ -53,12 +76,7 @@ void print_attempt(const AttemptDetails& attempt) {
   if (!attempt.argv.empty()) line("command", one_line(shell_quote(attempt.argv), 4000));
   if (!attempt.cwd.empty()) line("folder", one_line(attempt.cwd));
   if (!attempt.env.empty()) {
-    std::vector<std::string> words;
-    for (const auto& variable : attempt.env) {
-      words.push_back(variable.value ? variable.name + "=" + shell_quote(*variable.value)
-                                     : variable.name + " (removed)");
-    }
-    line("variables", one_line(join(words, " "), 4000));
+    line("variables", environment_lines(attempt));
   }
   if (!attempt.code_file.empty()) {
     line("code", fmt::format("{} (hash {})", one_line(attempt.code_file), attempt.code_hash));
@@ -81,15 +99,16 @@ void print_text(const TrialDetails& details, const std::string& why) {
     line(one_line(parameter.name),
          parameter.value.is_absent()
              ? "(absent)"
-             : fmt::format("{} ({})", one_line(parameter.value.spelling(), 500),
+             : fmt::format("{} ({})", shown_text(parameter.value.spelling(), 500),
                            kind_word(parameter.value.kind())));
   }
   for (const MetricNumbers& metric : row.metrics) {
     line(one_line(metric.name),
-         fmt::format("last {} at step {}, min {}, max {}, {} points",
+         fmt::format("last {} at step {}, min {}, max {}, {} point{}",
                      stored_number_text(metric.last), stored_number_text(metric.last_step),
                      metric.min ? stored_number_text(*metric.min) : "-",
-                     metric.max ? stored_number_text(*metric.max) : "-", metric.n));
+                     metric.max ? stored_number_text(*metric.max) : "-", metric.n,
+                     metric.n == 1 ? "" : "s"));
   }
   line("files", one_line(details.folder_path()));
   for (const Entry& entry : details.notes) {
@@ -98,7 +117,9 @@ void print_text(const TrialDetails& details, const std::string& why) {
   }
   for (const AttemptDetails& attempt : details.attempts) print_attempt(attempt);
   const std::string repeat = details.repeat_line();
-  if (!repeat.empty()) std::printf("repeat it by hand:\n  %s\n", repeat.c_str());
+  if (!repeat.empty()) {
+    std::printf("repeat it by hand:\n%s\n", wrap_shell_line(repeat, "  ").c_str());
+  }
 }
 
 Json number_json(double value) {
@@ -174,7 +195,7 @@ void print_json(const TrialDetails& details, const std::string& why) {
 std::string why_waiting(const std::string& dir, const TrialRow& row) {
   if (row.state != TrialState::waiting) return {};
   if (!StudyLock::holder(dir)) {
-    return "waits because no controller runs: seedbed run --study " + shell_quote(study_word(dir));
+    return "waits because no controller runs: " + run_again_line(dir);
   }
   constexpr Milliseconds kAnswerTimeout{5000};
   auto answer = ask_study(dir, control_request::why(row.number), kAnswerTimeout);
@@ -182,10 +203,10 @@ std::string why_waiting(const std::string& dir, const TrialRow& row) {
 }
 
 Result<int> show(const Invocation& invocation, const std::string& word) {
-  auto trials = read_trial_numbers({word});
-  if (!trials) return propagate(trials);
   auto dir = find_study(invocation);
   if (!dir) return propagate(dir);
+  auto trials = read_trials(*dir, {word});
+  if (!trials) return propagate(trials);
   auto reader = StudyReader::open(*dir);
   if (!reader) return propagate(reader);
   for (const TrialNumber trial : *trials) {
@@ -206,7 +227,7 @@ Result<int> show(const Invocation& invocation, const std::string& word) {
 void add_show_command(CLI::App& app, Invocation& invocation) {
   auto trial = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("show", "Everything about a trial; why it waits, too");
-  command->add_option("TRIAL", *trial, "Its number")->required();
+  command->add_option("TRIAL", *trial, "Its number, or the name of its folder")->required();
   add_study_options(*command, invocation, false);
   add_output_option(*command, invocation);
   command->footer("Example:\n  seedbed show 3 --study digits");

@@ -4,13 +4,14 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "base/local_time.h"
 #include "base/number_text.h"
 #include "base/text.h"
 #include "cli/invocation.h"
 #include "env/posix/posix.h"
 #include "env/posix/study_lock.h"
 #include "reporters/estimate.h"
-#include "results/compare.h"
+#include "reporters/progress.h"
 #include "results/study_reader.h"
 
 namespace seedbed {
@@ -37,8 +38,8 @@ EstimateBasis basis_of(const StudyStatus& status, Timestamp now, bool live) {
 }
 
 /// What waits of a study that no controller runs, and how it goes on; empty when nothing does.
-/// `word`: STUDY, quoted, for lines to copy.
-std::string waiting_line(const StudyStatus& status, const std::string& word) {
+/// `run_again`: the line to copy.
+std::string waiting_line(const StudyStatus& status, const std::string& run_again) {
   if (status.revision == 0 || status.finished()) return {};
   const std::uint64_t running = status.count(TrialState::running);
   const std::uint64_t left =
@@ -50,7 +51,7 @@ std::string waiting_line(const StudyStatus& status, const std::string& word) {
     what = fmt::format("{}{} trial{} {}", status.unproposed_exact ? "" : "up to ", left,
                        left == 1 ? "" : "s", verb);
   }
-  return fmt::format("{}; to go on: seedbed run --study {}", what, word);
+  return fmt::format("{}; to go on: {}", what, run_again);
 }
 
 /// Work was left by `add` or `retry` after the last run had ended.
@@ -63,7 +64,7 @@ bool left_since(const StudyStatus& status) {
 std::string controller_line(const StudyStatus& status, const std::optional<LockHolder>& holder) {
   if (holder) {
     return fmt::format("running (pid {} on {} since {}){}", holder->pid, holder->host,
-                       holder->since,
+                       local_time_of(holder->since),
                        status.frozen   ? ", paused and frozen"
                        : status.paused ? ", paused"
                                        : "");
@@ -75,23 +76,18 @@ std::string controller_line(const StudyStatus& status, const std::optional<LockH
   }
   return fmt::format("{} {} with exit code {}{}",
                      left_since(status) ? "has work left since; the last run ended" : "ended",
-                     format_timestamp(*run.ended_at), run.exit_code,
+                     format_local_time(*run.ended_at), run.exit_code,
                      run.reason.empty() ? "" : ": " + one_line(run.reason, 200));
 }
 
-/// The best so far in one line; nothing when there is none yet.
-std::string best_line(const StudyReader& reader) {
-  auto snapshot = reader.snapshot();
-  if (!snapshot || snapshot->metric.empty()) return {};
-  auto found = best(*snapshot, CompareOptions{});
-  if (!found) return {};
-  return fmt::format("{} {} ({}, {}), trial {}", found->metric, number_text(found->value),
-                     found->goal == Goal::maximize ? "maximize" : "minimize",
-                     found->configuration ? "mean over its seeds" : "last value", found->trial);
+std::string best_line(const BestSoFar& best) {
+  return fmt::format("{} {} ({}, {}), trial {}", one_line(best.metric), number_text(best.value),
+                     best.goal == Goal::maximize ? "maximize" : "minimize",
+                     best.of_configuration ? "mean over its seeds" : "last value", best.trial);
 }
 
 void print_text(const std::string& dir, const StudyStatus& status, const Estimate& estimate,
-                const std::optional<LockHolder>& holder, const std::string& best) {
+                const std::optional<LockHolder>& holder, const std::optional<BestSoFar>& best) {
   const std::string word = shell_quote(study_word(dir));
   const std::uint64_t waiting = status.count(TrialState::waiting) + status.unproposed.value_or(0);
   std::printf("%s: %s\n", study_name(dir).c_str(), controller_line(status, holder).c_str());
@@ -105,18 +101,20 @@ void print_text(const std::string& dir, const StudyStatus& status, const Estimat
       static_cast<unsigned long long>(status.count(TrialState::pruned)),
       static_cast<unsigned long long>(status.count(TrialState::cancelled)));
   if (status.outside > 0) {
-    std::printf(" · outside the present space %llu",
-                static_cast<unsigned long long>(status.outside));
+    std::printf(" · outside the present space %llu%s",
+                static_cast<unsigned long long>(status.outside),
+                never_run_text(status.outside, status.outside_never_run).c_str());
   }
   std::printf("\n");
   if (status.metric_missing > 0) {
     std::printf("  %llu completed without the metric %s\n",
-                static_cast<unsigned long long>(status.metric_missing), status.metric.c_str());
+                static_cast<unsigned long long>(status.metric_missing),
+                one_line(status.metric).c_str());
   }
-  if (!best.empty()) std::printf("  best %s\n", best.c_str());
+  if (best) std::printf("  best %s\n", best_line(*best).c_str());
   if (holder && !status.finished()) std::printf("  %s\n", estimate.text().c_str());
   if (!holder) {
-    const std::string waits = waiting_line(status, word);
+    const std::string waits = waiting_line(status, run_again_line(dir));
     if (!waits.empty()) std::printf("  %s\n", waits.c_str());
   }
   std::size_t shown = 0;
@@ -148,6 +146,7 @@ void print_json(const std::string& name, const std::string& dir, const StudyStat
   }
   json["counts"] = std::move(counts);
   json["outside"] = status.outside;
+  json["outside_never_run"] = status.outside_never_run;
   json["metric_missing"] = status.metric_missing;
   json["paused"] = status.paused;
   json["frozen"] = status.frozen;
@@ -188,9 +187,13 @@ Result<int> status_command(const Invocation& invocation) {
   if (invocation.output == "json") {
     print_json(study_name(*dir), *dir, *status, estimate, holder);
   } else {
-    // The best is sought among all trials; without a metric there is none.
-    print_text(*dir, *status, estimate, holder,
-               status->metric.empty() ? std::string() : best_line(*reader));
+    std::optional<BestSoFar> best;
+    if (!status->metric.empty()) {
+      auto found = reader->best_so_far();
+      if (!found) return propagate(found);
+      best = std::move(*found);
+    }
+    print_text(*dir, *status, estimate, holder, best);
   }
   return status_exit_code(*status, holder.has_value());
 }

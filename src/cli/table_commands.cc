@@ -1,15 +1,21 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cstdio>
+#include <limits>
 #include <memory>
 
+#include "base/local_time.h"
 #include "base/number_text.h"
+#include "base/shown_text.h"
 #include "base/text.h"
 #include "cli/invocation.h"
+#include "cli/option_checks.h"
 #include "cli/print_table.h"
 #include "cli/result_print.h"
+#include "cli/text_wrap.h"
 #include "env/posix/posix.h"
 #include "results/compare.h"
 #include "results/study_reader.h"
@@ -36,6 +42,21 @@ Result<StudyReader> open_reader(const Invocation& invocation) {
   return StudyReader::open(*dir);
 }
 
+/// People read the time of their clock; JSON and CSV keep UTC.
+void show_local_times(ResultTable& table) {
+  constexpr std::array<std::string_view, 3> kTimes = {"proposed", "started", "finished"};
+  for (std::size_t i = 0; i < table.columns.size(); ++i) {
+    const ResultColumn& column = table.columns[i];
+    if (column.is_parameter ||
+        std::find(kTimes.begin(), kTimes.end(), column.name) == kTimes.end()) {
+      continue;
+    }
+    for (auto& row : table.rows) {
+      if (auto* time = std::get_if<std::string>(&row[i])) *time = local_time_of(*time);
+    }
+  }
+}
+
 struct TrialsOptions {
   std::string where;
   std::vector<std::string> sort, columns;
@@ -55,6 +76,7 @@ Result<int> trials(const Invocation& invocation, const TrialsOptions& given) {
   if (!snapshot) return propagate(snapshot);
   auto table = trials_table(*snapshot, options);
   if (!table) return propagate(table);
+  if (invocation.output == "text") show_local_times(*table);
   print_table(to_table(*table), invocation.output);
   return 0;
 }
@@ -137,10 +159,10 @@ Result<int> compare_command(const Invocation& invocation, const CompareWords& wo
   if (!comparison) return propagate(comparison);
   print_table(comparison_table(*comparison), invocation.output);
   if (invocation.output == "text") {
-    std::printf(
-        "%s: %s, best first; std is the sample standard deviation over %s\n",
-        comparison->metric.c_str(), goal_name(comparison->goal).c_str(),
-        comparison->seed_parameter.empty() ? "equal settings" : comparison->seed_parameter.c_str());
+    std::printf("%s: %s, best first; std is the sample standard deviation over %s\n",
+                one_line(comparison->metric).c_str(), goal_name(comparison->goal).c_str(),
+                comparison->seed_parameter.empty() ? "equal settings"
+                                                   : one_line(comparison->seed_parameter).c_str());
   }
   return 0;
 }
@@ -179,8 +201,9 @@ Table best_table(const Best& found, const Snapshot& snapshot) {
 void print_best(const Best& found, const Snapshot& snapshot, const TrialDetails& details) {
   const bool grouped = found.configuration.has_value();
   std::printf("best %s by %s (%s), %s: %s%s\n", grouped ? "configuration" : "trial",
-              found.metric.c_str(), found.by.text().c_str(), goal_name(found.goal).c_str(),
-              number_text(found.value).c_str(), grouped ? " (mean over its seeds)" : "");
+              one_line(found.metric).c_str(), found.by.text().c_str(),
+              goal_name(found.goal).c_str(), number_text(found.value).c_str(),
+              grouped ? " (mean over its seeds)" : "");
   if (grouped) {
     const Configuration& row = *found.configuration;
     std::printf("  n %llu%s%s\n", static_cast<unsigned long long>(row.n),
@@ -191,14 +214,16 @@ void print_best(const Best& found, const Snapshot& snapshot, const TrialDetails&
   for (const Parameter& parameter : point.parameters) {
     std::printf("  %s = %s\n", one_line(parameter.name).c_str(),
                 parameter.value.is_absent() ? "(absent)"
-                                            : one_line(parameter.value.spelling(), 200).c_str());
+                                            : shown_text(parameter.value.spelling(), 200).c_str());
   }
   if (found.not_finite > 0) {
-    std::printf("  %llu completed trials ended in nan or inf and are never best\n",
-                static_cast<unsigned long long>(found.not_finite));
+    std::printf("  %llu completed trial%s ended in nan or inf and %s never best\n",
+                static_cast<unsigned long long>(found.not_finite), found.not_finite == 1 ? "" : "s",
+                found.not_finite == 1 ? "is" : "are");
   }
-  std::printf("%srepeat trial %llu:\n  %s\n", grouped ? "its best trial; " : "",
-              static_cast<unsigned long long>(found.trial), details.repeat_line().c_str());
+  std::printf("%srepeat trial %llu:\n%s\n", grouped ? "its best trial; " : "",
+              static_cast<unsigned long long>(found.trial),
+              wrap_shell_line(details.repeat_line(), "  ").c_str());
 }
 
 Result<int> best_command(const Invocation& invocation, const CompareWords& words) {
@@ -231,8 +256,8 @@ Result<int> export_command(const Invocation& invocation) {
 
 void add_compare_options(CLI::App& command, CompareWords& words) {
   command.add_option("--metric", words.metric, "Another metric than the study's");
-  command.add_option("--goal", words.goal, "minimize or maximize")
-      ->check(CLI::IsMember({"minimize", "maximize"}));
+  one_of(command.add_option("--goal", words.goal, "minimize or maximize"),
+         {"minimize", "maximize"});
   command.add_option("--by", words.by, "last, best or mean-last:N")->capture_default_str();
   command.add_flag("--all", words.all, "Trials outside the present space too");
 }
@@ -244,9 +269,11 @@ void add_trials_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("trials", "Table of trials");
   add_study_options(*command, invocation);
   command->add_option("--where", options->where, "Only rows where this holds");
-  command->add_option("--sort", options->sort, "Columns; -NAME for descending");
-  command->add_option("--columns", options->columns, "Columns to show");
-  command->add_option("--limit", options->limit, "At most so many rows");
+  repeatable(
+      command->add_option("--sort", options->sort, "Columns, with commas; -NAME: descending"));
+  repeatable(command->add_option("--columns", options->columns, "Columns to show, with commas"));
+  whole_number(command->add_option("--limit", options->limit, "At most so many rows"), 0,
+               std::numeric_limits<std::uint64_t>::max());
   add_output_option(*command, invocation, {"text", "json", "jsonl", "csv"});
   command->footer(
       "Example:\n  seedbed trials --where \"lr < 0.01 and state == 'completed'\" "
@@ -285,8 +312,9 @@ void add_best_command(CLI::App& app, Invocation& invocation) {
 void add_export_command(CLI::App& app, Invocation& invocation) {
   CLI::App* command = app.add_subcommand("export", "Everything, in stable columns");
   add_study_options(*command, invocation);
-  command->add_option("--format,--output", invocation.output, "Form of the output (default: csv)")
-      ->check(CLI::IsMember({"csv", "json", "jsonl"}));
+  one_of(command->add_option("--format,--output", invocation.output,
+                             "Form of the output (default: csv)"),
+         {"csv", "json", "jsonl"});
   command->footer("Example:\n  seedbed export digits --format csv > digits.csv");
   command->callback([&invocation] {
     invocation.action = [&invocation] {

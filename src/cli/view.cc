@@ -65,6 +65,7 @@ class View {
     facts.study_word = study_word(target.study_dir);
     facts.grace = target.grace;
     facts.attached = !target.is_our_child;
+    if (facts.attached) facts.run_again = run_again_line(target.study_dir);
     if (auto status = reader_.status(); status && status->unproposed) {
       facts.total = status->total();
       facts.total_is_bound = !status->unproposed_exact;

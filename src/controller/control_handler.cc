@@ -110,8 +110,8 @@ class Handler {
       PointsAdded added;
       for (const Json& point : json.at("points")) added.points.push_back(point_of(point));
       const std::size_t count = added.points.size();
-      text =
-          fmt::format("{} point{} given to the running controller", count, count == 1 ? "" : "s");
+      text = fmt::format("{} point{} given to the running controller: {}", count,
+                         count == 1 ? "" : "s", first_points_text(added.points));
       input = std::move(added);
     } else {
       return answer(answer_line(false, "unknown request: " + what));

@@ -2,10 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text.h"
 #include "controller/lend_machine.h"
 #include "env/posix/files.h"
 #include "samplers/sampler.h"
@@ -46,6 +49,63 @@ std::optional<std::string> unrecorded_folders(const HeldStudy& held) {
       "trials/ holds {} of which the record knows nothing, from {} on: what ended there is taken "
       "over when the same command and parameters come up again, the rest stays as it is",
       count == 1 ? "a folder" : fmt::format("{} folders", count), first);
+}
+
+/// CommandTemplate::identity for people.
+struct CommandWords {
+  std::vector<std::string> words;
+  std::vector<std::string> others;  ///< `program: train.py`, `shell: true`
+
+  [[nodiscard]] std::string line() const {
+    constexpr std::size_t kLongest = 1000;
+    std::vector<std::string> shown;
+    for (const std::string& word : words) shown.push_back(shown_word(word));
+    std::string text = join(shown, " ");
+    if (!others.empty()) text += "   (" + join(others, ", ") + ")";
+    return one_line(text, kLongest);
+  }
+
+  /// Quoted only where a blank or quote would mislead: macros and placeholders stay readable.
+  [[nodiscard]] static std::string shown_word(const std::string& word) {
+    const bool plain = !word.empty() && word.find_first_of(" \t\n'\"") == std::string::npos;
+    return plain ? word : shell_quote(word);
+  }
+};
+
+CommandWords command_words(const std::string& identity) {
+  using Json = nlohmann::json;
+  const Json json = Json::parse(identity, nullptr, /*allow_exceptions=*/false);
+  CommandWords command;
+  if (!json.is_object() || !json.contains("words")) return {{identity}, {}};
+  for (const Json& word : json["words"]) {
+    if (word.is_string()) command.words.push_back(word.get<std::string>());
+  }
+  if (json.contains("program") && json["program"].is_string()) {
+    command.others.push_back("program: " + json["program"].get<std::string>());
+  }
+  if (json.value("shell", Json()) == true) command.others.emplace_back("shell: true");
+  if (json.value("params_by_file", Json()) == true) command.others.emplace_back("params: file");
+  const Json style = json.value("booleans", Json());
+  if (style == "lower") command.others.emplace_back("bool_style: true-false");
+  if (style == "zero_one") command.others.emplace_back("bool_style: 01");
+  return command;
+}
+
+/// The first word in which they differ, in a line; nothing when the lines alone tell it.
+std::string difference(const CommandWords& then, const CommandWords& now) {
+  constexpr std::size_t kLongest = 200;
+  const std::size_t most = std::max(then.words.size(), now.words.size());
+  for (std::size_t i = 0; i < most; ++i) {
+    const auto word = [i](const CommandWords& command) {
+      return i < command.words.size()
+                 ? one_line(CommandWords::shown_word(command.words[i]), kLongest)
+                 : std::string("nothing");
+    };
+    if (i < then.words.size() && i < now.words.size() && then.words[i] == now.words[i]) continue;
+    return fmt::format("They differ from word {} on: {} then, {} now.\n", i + 1, word(then),
+                       word(now));
+  }
+  return {};
 }
 
 }  // namespace
@@ -158,11 +218,13 @@ Status check_same_command(const StudySpec& spec, const SpaceSet* latest, const s
   if (latest == nullptr || new_command || latest->command_identity == spec.command.identity()) {
     return {};
   }
+  const CommandWords then = command_words(latest->command_identity);
+  const CommandWords now = command_words(spec.command.identity());
   return fail(ErrorCode::usage,
-              fmt::format("study '{}' was made with another command:\n  then: {}\n  now:  {}\n"
+              fmt::format("study '{}' was made with another command:\n  then: {}\n  now:  {}\n{}"
                           "Its trials would not compare. Give this one another --name, or say "
                           "--new-command to keep both in one study.",
-                          name, latest->command_identity, spec.command.identity()));
+                          one_line(name, 60), then.line(), now.line(), difference(then, now)));
 }
 
 }  // namespace seedbed

@@ -12,14 +12,19 @@
 namespace seedbed {
 namespace {
 
-/// How many trials were added.
-std::string added_text(const std::vector<Entry>& entries) {
-  const auto added = std::count_if(entries.begin(), entries.end(), [](const Entry& entry) {
-    return std::holds_alternative<TrialProposed>(entry.record) ||
-           std::holds_alternative<TrialKept>(entry.record);
-  });
-  if (added == 0) return "nothing to add: every point is there already";
-  return fmt::format("{} trial{} added", added, added == 1 ? "" : "s");
+/// How many trials were added, and the first of them.
+std::string added_text(const std::vector<Entry>& entries, const StudyState& state) {
+  std::vector<Point> points;
+  for (const Entry& entry : entries) {
+    if (const auto* made = std::get_if<TrialProposed>(&entry.record)) {
+      points.push_back(made->point);
+    } else if (const auto* kept = std::get_if<TrialKept>(&entry.record)) {
+      points.push_back(state.trial(kept->trial)->point);
+    }
+  }
+  if (points.empty()) return "nothing to add: every point is there already";
+  return fmt::format("{} trial{} added: {}", points.size(), points.size() == 1 ? "" : "s",
+                     first_points_text(points));
 }
 
 }  // namespace
@@ -59,7 +64,7 @@ Result<std::string> record_only(const std::string& study_dir, const std::string&
   }
   if (Status closed = held->store->close(); !closed) return propagate(closed);
   if (!text) return text;
-  if (std::holds_alternative<PointsAdded>(input)) text = added_text(entries);
+  if (std::holds_alternative<PointsAdded>(input)) text = added_text(entries, engine.state());
   if (entries.empty()) return text;
   return *text + "; no controller runs, the next `seedbed run` acts on it";
 }

@@ -147,4 +147,24 @@ Result<std::string> request_text(const StudyState& state, const Input& input, Ti
   return std::visit(Teller{state, now}, input);
 }
 
+std::string first_points_text(const std::vector<Point>& points) {
+  constexpr std::size_t kShown = 4;
+  constexpr std::size_t kLongest = 80;
+  std::vector<std::string> shown;
+  for (const Point& point : points) {
+    if (shown.size() == kShown) {
+      shown.push_back(fmt::format("… and {} more", points.size() - kShown));
+      break;
+    }
+    std::vector<std::string> parameters;
+    for (const Parameter& parameter : point.parameters) {
+      if (parameter.value.is_absent()) continue;
+      parameters.push_back(parameter.name + "=" + shell_quote(parameter.value.spelling()));
+    }
+    shown.push_back(parameters.empty() ? "(no parameters)"
+                                       : one_line(join(parameters, " "), kLongest));
+  }
+  return join(shown, "; ");
+}
+
 }  // namespace seedbed

@@ -14,4 +14,7 @@ namespace seedbed {
 [[nodiscard]] Result<std::string> request_text(const StudyState& state, const Input& input,
                                                Timestamp now);
 
+/// `a=1 b=1; a=2 b=1; … and 4 more`.
+[[nodiscard]] std::string first_points_text(const std::vector<Point>& points);
+
 }  // namespace seedbed

@@ -66,5 +66,17 @@ TEST(RequestText, OtherInputsSayNothing) {
   EXPECT_EQ(told(bench, StopAsked{}), "");
 }
 
+TEST(FirstPointsText, ShowsFourPointsAndCountsTheRest) {
+  std::vector<Point> points;
+  for (int i = 1; i <= 6; ++i) {
+    points.push_back(
+        {{{"a", Value::integer(i)}, {"w", Value::from_text("x y")}, {"gone", Value()}}});
+  }
+  EXPECT_EQ(first_points_text(points),
+            "a=1 w='x y'; a=2 w='x y'; a=3 w='x y'; a=4 w='x y'; … and 2 more");
+  EXPECT_EQ(first_points_text({points[0]}), "a=1 w='x y'");
+  EXPECT_EQ(first_points_text({Point{}}), "(no parameters)");
+}
+
 }  // namespace
 }  // namespace seedbed

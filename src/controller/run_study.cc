@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "controller/attempt_setup.h"
+#include "controller/before_run.h"
 #include "controller/control.h"
 #include "controller/control_handler.h"
 #include "controller/controller.h"
@@ -25,7 +26,6 @@
 #include "env/posix/runtime_dir.h"
 #include "env/posix/signals.h"
 #include "launchers/local_launcher.h"
-#include "study/folder_name.h"
 #include "study/readers.h"
 
 namespace seedbed {
@@ -48,38 +48,6 @@ std::string run_details(const RunRequest& request, const std::string& working_di
     details["git_dirty"] = code.git_dirty;
   }
   return details.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
-}
-
-/// How the first point of the space would be run; makes nothing. Nothing, too, where that point
-/// alone is at fault: its own attempt will say so.
-Result<std::optional<AttemptSetup::Prepared>> prepare_first(const StudySpec& spec,
-                                                            const Sampler& sampler,
-                                                            SetupContext context) {
-  const ProposalsMade first = collect_proposals(sampler, spec.sampler_seed, 0, 1);
-  if (!first.error.empty()) return fail(ErrorCode::usage, first.error);
-  if (first.points.empty()) {
-    if (!first.exhausted) return std::nullopt;
-    return fail(ErrorCode::usage, "the space has no point: `where` drops every one");
-  }
-  TrialStatus trial;
-  trial.number = 1;
-  trial.point = first.points[0].point;
-  trial.folder = trial_folder_name(1, trial.point, spec.space.varying());
-  context.write_files = false;
-  auto prepared = make_attempt_setup(spec, std::move(context))->prepare(trial, {1, 1}, {});
-  if (!prepared) return std::nullopt;
-  return std::move(*prepared);
-}
-
-/// The first point of the space must give a command that can run, before anything starts.
-Status check_first_command(const StudySpec& spec, const Sampler& sampler,
-                           const SetupContext& context) {
-  const auto prepared = prepare_first(spec, sampler, context);
-  if (!prepared) return propagate(prepared);
-  if (!*prepared || spec.command.options().shell) return {};
-  Variables variables = base_variables(context.surroundings);
-  for (const auto& [name, value] : spec.env) variables[name] = value;
-  return check_program((**prepared).order.argv, context.working_dir, variables);
 }
 
 /// How many trials there will be, as far as multiplication tells.
@@ -143,7 +111,14 @@ class StudyRun {
       if (!text) return tl::unexpected(text.error().with_context("template"));
       context_.template_text = std::move(*text);
     }
-    return check_first_command(spec, *sampler_, context_);
+    return check_first_command(spec, *sampler_, *dry_setup(), context_);
+  }
+
+  /// One that makes nothing on the disk.
+  [[nodiscard]] std::unique_ptr<AttemptSetup> dry_setup() const {
+    SetupContext dry = context_;
+    dry.write_files = false;
+    return make_attempt_setup(request_.spec, std::move(dry));
   }
 
   Status take_study() {
@@ -183,7 +158,7 @@ class StudyRun {
   void warn_of_other_code() {
     const std::string earlier = held_->latest_details();
     if (earlier.empty()) return;
-    const auto first = prepare_first(request_.spec, *sampler_, context_);
+    const auto first = prepare_first(request_.spec, *sampler_, *dry_setup());
     if (!first || !*first) return;
     if (auto difference = code_difference(earlier, (**first).details_json)) {
       warnings_.push_back(std::move(*difference));
@@ -197,6 +172,7 @@ class StudyRun {
     if (!pruners) return propagate(pruners);
     engine_ = std::make_unique<Engine>(config_, std::move(*pruners));
     held_->fold(*engine_);
+    tell_done_before();
     setup_ = make_attempt_setup(request_.spec, context_);
     auto feed = make_local_metric_feed(request_.spec, request_.study_dir, context_.working_dir);
     if (!feed) return propagate(feed);
@@ -213,6 +189,20 @@ class StudyRun {
     launcher_ = std::move(*launcher);
     controller_->use_launcher(*launcher_);
     return listen();
+  }
+
+  /// A changed space is known trial by trial only once it has been walked; the start lines, which
+  /// count what the records hold, would tell of nothing done before.
+  void tell_done_before() {
+    if (!new_space_ || engine_->state().trials().empty()) return;
+    auto before = count_done_before(
+        request_.spec, *sampler_, known_trials(engine_->state(), request_.spec.command.identity()));
+    if (!before) return;
+    if (request_.retry_failed) {
+      before->left += before->failed;
+      before->failed = 0;
+    }
+    done_before_ = before->text();
   }
 
   [[nodiscard]] ReportFacts report_facts() const {
@@ -255,6 +245,7 @@ class StudyRun {
     for (std::string& text : held_->notes) {
       began.notes.push_back(study_note("recovered", std::move(text)));
     }
+    if (!done_before_.empty()) began.notes.push_back(study_note("info", done_before_));
     for (std::string& text : warnings_) {
       began.notes.push_back(study_note("warning", std::move(text)));
     }
@@ -286,6 +277,7 @@ class StudyRun {
   std::vector<std::string> warnings_;
   std::optional<HeldStudy> held_;
   std::optional<SpaceSet> new_space_;
+  std::string done_before_;
   std::uint64_t run_number_ = 1;
   std::unique_ptr<Log> log_;
   std::unique_ptr<Clock> clock_;

@@ -97,10 +97,12 @@ Lines::Text Lines::closing(const StudyState& state, const Progress& numbers,
   add_best(closing, state, text);
   text.push_back(paint_line({{"records  "}, {facts_->study_dir}}));
   const std::string word = word_for_commands();
+  const std::string run_again =
+      facts_->run_again.empty() ? "seedbed run --study " + word : facts_->run_again;
   if (waiting > 0) {
-    text.push_back(fmt::format("continue seedbed run --study {}", word));
+    text.push_back("continue " + run_again);
   } else if (!closing.failures.empty()) {
-    text.push_back(fmt::format("again    seedbed run --study {} --retry-failed", word));
+    text.push_back(fmt::format("again    {} --retry-failed", run_again));
   }
   text.push_back(state.space() && !state.space()->metric.empty()
                      ? fmt::format("more     seedbed compare {0}, seedbed best {0}", word)

@@ -338,7 +338,8 @@ class JsonReporter final : public Reporter {
     counts["waiting"] = progress_.waiting(state).value_or(state.count(TrialState::waiting));
     object["counts"] = std::move(counts);
     object["metric_missing"] = state.tally().metric_missing;
-    object["outside_the_space"] = closing.outside;
+    object["outside_the_space"] = closing.outside.trials;
+    object["outside_never_run"] = closing.outside.never_run;
     add_best(closing, state, object);
     Json failures = Json::array();
     for (const ClosingFailure& failure : closing.failures) {

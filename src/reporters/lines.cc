@@ -170,10 +170,11 @@ Lines::Text Lines::entry(const Entry& entry, const StudyState& state, const Prog
   } else if (const auto* width = std::get_if<WidthSet>(&entry.record)) {
     text.push_back(fmt::format("now {}", plural(width->slots, "slot")));
   } else if (std::holds_alternative<SpaceWalked>(entry.record)) {
-    const std::uint64_t outside = state.trials().size() - Progress::known(state);
-    if (state.trials().size() > Progress::known(state)) {
-      text.push_back(fmt::format("note     {} of earlier runs outside the present space",
-                                 plural(outside, "trial")));
+    const Outside outside = trials_outside(state);
+    if (outside.trials > 0) {
+      text.push_back(fmt::format("note     {} of earlier runs outside the present space{}",
+                                 plural(outside.trials, "trial"),
+                                 never_run_text(outside.trials, outside.never_run)));
     }
   }
   return text;

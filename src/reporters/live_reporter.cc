@@ -291,7 +291,8 @@ std::string LiveReporter::take_scrolled() {
   std::string bytes(kClearBelow);
   for (const std::string& line : scrolled_) bytes += line + '\n';
   if (scrolled_left_out_ > 0) {
-    bytes += fmt::format("(and {} lines more; seedbed status has all)\n", scrolled_left_out_);
+    bytes += fmt::format("(and {} line{} more; seedbed status has all)\n", scrolled_left_out_,
+                         scrolled_left_out_ == 1 ? "" : "s");
   }
   scrolled_.clear();
   scrolled_left_out_ = 0;

@@ -18,7 +18,9 @@ struct ReportFacts {
   std::string study;            ///< name
   std::string study_dir;        ///< as people can type it: `studies/digits`
   std::string study_word = {};  ///< STUDY of other commands; empty: the name
-  std::string version = {};     ///< of seedbed
+  /// The line that goes on with the study, where that is more than `seedbed run --study STUDY`.
+  std::string run_again = {};
+  std::string version = {};  ///< of seedbed
   /// Points of the space, when known without walking it; `total_is_bound`: at most so many.
   std::optional<std::uint64_t> total = {};
   bool total_is_bound = false;

@@ -57,8 +57,9 @@ class PlainReporter final : public Reporter {
     std::string bytes;
     for (const std::string& line : text) bytes += line + '\n';
     if (output_.dropped() > dropped_ && !output_.busy()) {
-      bytes = fmt::format("({} messages were lost: the reader was too slow or the disk full)\n",
-                          output_.dropped() - dropped_) +
+      const std::uint64_t lost = output_.dropped() - dropped_;
+      bytes = fmt::format("({} message{} lost: the reader was too slow or the disk full)\n", lost,
+                          lost == 1 ? " was" : "s were") +
               bytes;
       dropped_ = output_.dropped();
     }

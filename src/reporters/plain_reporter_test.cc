@@ -545,7 +545,9 @@ TEST(PlainReporter, TrialsOutsideThePresentSpaceAreNotCountedAndSaid) {
   kept.trial = 2;
   kept.revision = 2;
   story.commit({kept, SpaceWalked{2, 1}});
-  EXPECT_TRUE(has(plain.take(), "note     2 trials of earlier runs outside the present space\n"));
+  EXPECT_TRUE(has(plain.take(),
+                  "note     2 trials of earlier runs outside the present space, "
+                  "1 of them never run\n"));
 }
 
 }  // namespace

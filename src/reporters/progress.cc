@@ -1,5 +1,7 @@
 #include "reporters/progress.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -172,14 +174,27 @@ std::optional<ConfigurationMean> best_mean(const std::map<std::string, Group>& g
 
 }  // namespace
 
+std::string never_run_text(std::uint64_t trials, std::uint64_t never_run) {
+  if (never_run == 0) return {};
+  return never_run == trials ? ", never run" : fmt::format(", {} of them never run", never_run);
+}
+
+Outside trials_outside(const StudyState& state) {
+  Outside outside;
+  for (const auto& [number, trial] : state.trials()) {
+    if (state.in_space(trial)) continue;
+    ++outside.trials;
+    if (trial.attempts.empty()) ++outside.never_run;
+  }
+  return outside;
+}
+
 Closing make_closing(const StudyState& state, std::size_t most_failures) {
   Closing closing;
+  closing.outside = trials_outside(state);
   std::map<std::string, Group> groups;
   for (const auto& [number, trial] : state.trials()) {
-    if (!state.in_space(trial)) {
-      ++closing.outside;
-      continue;
-    }
+    if (!state.in_space(trial)) continue;
     if (trial.state == TrialState::failed) {
       if (closing.failures.size() >= most_failures) {
         ++closing.failures_left_out;

@@ -73,6 +73,17 @@ struct ClosingFailure {
   std::uint32_t attempt = 0;
 };
 
+/// Trials of earlier runs that the present space does not hold. Those that were never run are no
+/// results: they waited when the space became another one.
+struct Outside {
+  std::uint64_t trials = 0;
+  std::uint64_t never_run = 0;  ///< of them
+};
+/// What goes behind the number of trials: `, 1 of them never run`; nothing when all have been run.
+[[nodiscard]] std::string never_run_text(std::uint64_t trials, std::uint64_t never_run);
+/// A walk over all trials.
+[[nodiscard]] Outside trials_outside(const StudyState& state);
+
 /// What the closing lines say. A walk over all trials: once, at the end.
 struct Closing {
   std::optional<ConfigurationMean> best_configuration;  ///< only where there are replicates
@@ -80,7 +91,7 @@ struct Closing {
   double best_value = 0;
   std::vector<ClosingFailure> failures;  ///< the first `most_failures`
   std::uint64_t failures_left_out = 0;
-  std::uint64_t outside = 0;  ///< trials outside the present space
+  Outside outside;
 };
 [[nodiscard]] Closing make_closing(const StudyState& state, std::size_t most_failures);
 

@@ -9,6 +9,7 @@
 #include <numeric>
 
 #include "base/number_text.h"
+#include "base/shown_text.h"
 #include "base/text.h"
 
 namespace seedbed {
@@ -182,7 +183,7 @@ Cell Cell::value(const Value& value) {
       return cell;
     case ValueKind::text:
     case ValueKind::structure:
-      if (value.spelling().empty()) cell.shown_ = "\"\"";
+      cell.shown_ = shown_text(value.spelling());
       return cell;
   }
   return cell;

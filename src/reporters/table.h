@@ -33,7 +33,7 @@ class TableCell {
   [[nodiscard]] static TableCell boolean(bool value);
   /// A parameter: people and CSV see its spelling, JSON its type. Absent is blank, and no key in
   /// JSON; null is `None`, and null in JSON; the empty text is shown as `""`: three different
-  /// values.
+  /// values. A text with blanks at its ends is shown in quotes too.
   [[nodiscard]] static TableCell value(const Value& value);
 
   [[nodiscard]] Kind kind() const { return kind_; }

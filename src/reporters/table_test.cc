@@ -94,6 +94,15 @@ TEST(TextTable, ColourOnlyWhenAskedAndOutsideTheWidth) {
   EXPECT_NE(coloured.find("\x1b[0m"), std::string::npos);
 }
 
+TEST(TextTable, BlanksAreSeenAndDirectionsDoNotTurn) {
+  const Table table{{{"w"}},
+                    {{Cell::value(Value::from_text(" "))},
+                     {Cell::value(Value::from_text("a "))},
+                     {Cell::value(Value::from_text("a\u202eb\u2066"))}}};
+  EXPECT_EQ(text_table(table), "w\n\" \"\n\"a \"\na\\u202eb\\u2066\n");
+  EXPECT_EQ(csv_table(table), "w\n\" \"\n\"a \"\na\u202eb\u2066\n");
+}
+
 TEST(TextTable, CaseC7_NanIsShownAsNan) {
   const Table table{
       {{"loss"}},

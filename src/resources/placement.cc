@@ -286,9 +286,10 @@ Status Placement::can_ever_fit(const Request& request) const {
   }
   if (pins() && to_micro(cpus) > static_cast<Micro>(inventory_->cores.size()) * kWhole) {
     return refuse(
-        fmt::format("it needs {} cores, {} are usable; ask for fewer with --cpus, or "
+        fmt::format("it needs {} core{}, {} {} usable; ask for fewer with --cpus, or "
                     "share cores with --slots N",
-                    amount(cpus), inventory_->cores.size()));
+                    amount(cpus), cpus == 1 ? "" : "s", inventory_->cores.size(),
+                    inventory_->cores.size() == 1 ? "is" : "are"));
   }
   if (inventory_->memory > 0 && request.memory > inventory_->memory) {
     return refuse(fmt::format("it needs {} of memory, {} are usable; ask for less with --memory",

@@ -143,11 +143,9 @@ class Grouping {
     row.n = row.values.size();
     if (row.n > 0) {
       const auto n = static_cast<double>(row.n);
-      // Summed from the first value on, so that equal values have exactly that mean and no spread.
-      const double shift = std::isfinite(row.values.front()) ? row.values.front() : 0;
-      double sum = 0;
-      for (const double value : row.values) sum += value - shift;
-      const double mean = shift + sum / n;
+      Mean over;
+      for (const double value : row.values) over.add(value);
+      const double mean = over.value();
       row.mean = mean;
       if (row.n > 1) {
         double squares = 0;
@@ -225,9 +223,10 @@ Result<Best> judge_trials(const Snapshot& snapshot, const CompareOptions& option
     return tl::unexpected<Error>(unknown_metric(snapshot, comparison.metric));
   }
   return fail(ErrorCode::usage,
-              fmt::format("none of the {} completed trials has a finite {} of \"{}\": NaN and "
+              fmt::format("none of {} completed trial{} has a finite {} of \"{}\": NaN and "
                           "infinities are never best",
-                          best.candidates, best.by.text(), one_line(best.metric, 60)));
+                          best.candidates, best.candidates == 1 ? "" : "s", best.by.text(),
+                          one_line(best.metric, 60)));
 }
 
 }  // namespace

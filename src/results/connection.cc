@@ -1,5 +1,6 @@
 #include "results/connection.h"
 
+#include <fmt/format.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -7,6 +8,7 @@
 #include <system_error>
 #include <utility>
 
+#include "base/text.h"
 #include "store/file_system.h"
 #include "store/schema.h"
 
@@ -37,17 +39,23 @@ Way way_of(const std::string& path) {
   return Way::plain;
 }
 
-Error unreadable(const std::string& path, const Error& error) {
-  if (error.code == ErrorCode::damaged) {
-    return {ErrorCode::damaged, "the record of this study is damaged (" + error.message +
-                                    "); `seedbed run` saves what can be saved and keeps the rest"};
-  }
+// An empty file is what a controller leaves that died before its first commit: then nothing is
+// lost.
+bool has_trials(const std::string& study_dir) {
+  std::error_code none;
+  return fs::directory_iterator(study_dir + "/trials", none) != fs::directory_iterator();
+}
+
+Error unreadable(const std::string& path, const std::string& study_dir, const Error& error) {
+  if (error.code == ErrorCode::damaged) return with_advice(study_dir, error);
   return error.message.find(path) == std::string::npos ? error.with_context(path) : error;
 }
 
 // Begins the read transaction; this is where SQLite looks at the file.
 Status begin(const sqlite::Database& database) {
-  if (const Status begun = database.execute("PRAGMA query_only=1; BEGIN"); !begun) return begun;
+  if (const Status begun = database.execute("PRAGMA query_only=1; PRAGMA cache_size=-256; BEGIN");
+      !begun)
+    return begun;
   const auto version = schema_version(database);
   if (!version) return propagate(version);
   if (*version == 0) {
@@ -103,9 +111,24 @@ Result<std::string> copy_to_private_folder(const std::string& path) {
 
 }  // namespace
 
+Error with_advice(const std::string& study_dir, const Error& error) {
+  if (error.code != ErrorCode::damaged) return error;
+  const std::string path = study_dir + "/" + kDatabaseName;
+  std::string what = error.message;
+  if (what.starts_with(path + ": ")) what.erase(0, path.size() + 2);
+  return {ErrorCode::damaged,
+          fmt::format("the record of this study is damaged: {} ({}); what can be repaired is "
+                      "repaired, and the damaged file kept, by: seedbed run --study {}",
+                      path, what, shell_quote(study_dir))};
+}
+
 Result<Connection> Connection::open(const std::string& study_dir) {
   const std::string path = study_dir + "/" + kDatabaseName;
   if (file_size(path) == 0) {
+    if (file_exists(path) && has_trials(study_dir)) {
+      return tl::unexpected<Error>(
+          with_advice(study_dir, {ErrorCode::damaged, "it is empty, but there are trials"}));
+    }
     return fail(ErrorCode::usage, "there is no study in " + study_dir +
                                       " (no study.db); `seedbed list` shows the studies here");
   }
@@ -122,14 +145,15 @@ Result<Connection> Connection::open(const std::string& study_dir) {
       return connection;
     }
     // A journal that a dead controller left must be rolled back first: in a copy, not here.
-    if (!locked_out || !beside) return tl::unexpected<Error>(unreadable(path, database.error()));
+    if (!locked_out || !beside)
+      return tl::unexpected<Error>(unreadable(path, study_dir, database.error()));
   }
   auto folder = copy_to_private_folder(path);
   if (!folder) return propagate(folder);
   connection.copy_ = std::make_shared<Copy>();
   connection.copy_->folder = *folder;
   auto database = open_way(*folder + "/" + kDatabaseName, sqlite::OpenMode::write);
-  if (!database) return tl::unexpected<Error>(unreadable(path, database.error()));
+  if (!database) return tl::unexpected<Error>(unreadable(path, study_dir, database.error()));
   connection.database_ = std::move(*database);
   return connection;
 }

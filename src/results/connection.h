@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "base/result.h"
 #include "store/sqlite.h"
@@ -29,5 +30,21 @@ class Connection {
   std::shared_ptr<Copy> copy_;  // declared first: goes after the database
   sqlite::Database database_;
 };
+
+/// Damage, wherever SQLite or a record shows it, in one sentence with what helps; any other error
+/// as it is.
+[[nodiscard]] Error with_advice(const std::string& study_dir, const Error& error);
+
+/// What `read` gives of the study's database, read in one transaction. Every read of a study goes
+/// through here, since damage may show at the first page or at the last row.
+template <typename Read>
+auto read_record(const std::string& study_dir, Read read)
+    -> decltype(read(std::declval<const sqlite::Database&>())) {
+  const auto connection = Connection::open(study_dir);
+  if (!connection) return propagate(connection);
+  auto result = read(connection->database());
+  if (!result) return tl::unexpected<Error>(with_advice(study_dir, result.error()));
+  return result;
+}
 
 }  // namespace seedbed

@@ -61,6 +61,11 @@ bool better(double a, double b, Goal goal) {
   return goal == Goal::minimize ? a < b : a > b;
 }
 
+void Mean::add(double value) {
+  if (n_++ == 0 && std::isfinite(value)) shift_ = value;
+  sum_ += value - shift_;
+}
+
 std::string_view goal_word(Goal goal) { return goal == Goal::minimize ? "min" : "max"; }
 
 }  // namespace seedbed

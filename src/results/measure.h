@@ -45,6 +45,18 @@ struct MetricNumbers {
 /// are never better than anything, and every finite value is better than them (case C7).
 [[nodiscard]] bool better(double a, double b, Goal goal);
 
+/// A mean that is summed from the first value on, so that equal values have exactly that mean.
+class Mean {
+ public:
+  void add(double value);
+  /// NaN of no values.
+  [[nodiscard]] double value() const { return shift_ + sum_ / static_cast<double>(n_); }
+
+ private:
+  std::uint64_t n_ = 0;
+  double shift_ = 0, sum_ = 0;
+};
+
 /// `min` or `max`, for the heading beside a "best".
 [[nodiscard]] std::string_view goal_word(Goal goal);
 

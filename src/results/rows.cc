@@ -11,19 +11,6 @@
 namespace seedbed::rows {
 namespace {
 
-// Runs `take` on every row.
-template <typename Take>
-Status each(const sqlite::Database& database, const std::string& sql, Take take) {
-  auto rows = database.prepare(sql.c_str());
-  if (!rows) return propagate(rows);
-  while (true) {
-    const Result<bool> row = rows->step();
-    if (!row) return propagate(row);
-    if (!*row) return {};
-    take(*rows);
-  }
-}
-
 // Trials are sorted by number, and so are the rows that belong to them: one walk finds them all.
 class Cursor {
  public:
@@ -64,6 +51,26 @@ MetricNumbers numbers_of(const MetricSummary& summary) {
 
 }  // namespace
 
+Result<Beside> Beside::prepare(const sqlite::Database& database, const std::string& sql) {
+  auto rows = database.prepare(sql.c_str());
+  if (!rows) return propagate(rows);
+  Beside beside;
+  beside.rows_ = std::move(*rows);
+  return beside;
+}
+
+Result<const sqlite::Statement*> Beside::next(std::int64_t key) {
+  while (!ended_ && (!waiting_ || rows_.integer(0) < key)) {
+    const Result<bool> row = rows_.step();
+    if (!row) return propagate(row);
+    waiting_ = *row;
+    ended_ = !*row;
+  }
+  if (ended_ || rows_.integer(0) != key) return nullptr;
+  waiting_ = false;
+  return &rows_;
+}
+
 std::optional<Timestamp> time_at(const sqlite::Statement& row, int column) {
   if (row.is_null(column)) return std::nullopt;
   return Timestamp{row.integer(column)};
@@ -77,8 +84,7 @@ bool Space::holds(std::uint32_t trial_revision, bool added, std::uint32_t comman
 
 Result<Space> read_space(const sqlite::Database& database) {
   Space space;
-  const Status read = each(
-      database,
+  const Status read = database.each(
       "SELECT revision, metric, goal, seed_parameter, command_identity, walked_trials, spec_yaml "
       "FROM spaces ORDER BY revision",
       [&](const sqlite::Statement& row) {
@@ -99,8 +105,7 @@ Result<Space> read_space(const sqlite::Database& database) {
 Result<std::vector<TrialRow>> read_trials(const sqlite::Database& database, const Space& space,
                                           TrialNumber only) {
   std::vector<TrialRow> trials;
-  const Status read = each(
-      database,
+  const Status read = database.each(
       "SELECT trial, state, folder, proposal, revision, added, attempts, metric_missing, reason, "
       "proposed_ms, command_of, finished_ms FROM trials" +
           only_clause(only) + " ORDER BY trial",
@@ -128,59 +133,63 @@ Result<std::vector<TrialRow>> read_trials(const sqlite::Database& database, cons
 Status read_attempts(const sqlite::Database& database, std::vector<TrialRow>& trials,
                      TrialNumber only) {
   Cursor cursor(trials);
-  return each(database,
-              "SELECT trial, attempt, started_ms, outcome, code, detail, wall_ms, cpu_ms, "
-              "peak_memory, log_bytes, slot, host FROM attempts" +
-                  only_clause(only) + " ORDER BY id",
-              [&](const sqlite::Statement& row) {
-                TrialRow* trial = cursor.at(row.unsigned_integer(0));
-                if (trial == nullptr || row.integer(1) != trial->attempts) return;
-                trial->started_at = time_at(row, 2);
-                trial->slot = static_cast<SlotNumber>(row.integer(10));
-                trial->host = row.text(11);
-                if (row.is_null(3)) return;
-                trial->outcome = Outcome{outcome_from_word(row.view(3)).value_or(OutcomeKind::lost),
-                                         static_cast<int>(row.integer(4)), row.text(5)};
-                trial->usage = Usage{row.integer(6), row.integer(7), row.unsigned_integer(8),
-                                     row.unsigned_integer(9)};
-              });
+  return database.each(
+      "SELECT trial, attempt, started_ms, outcome, code, detail, wall_ms, cpu_ms, "
+      "peak_memory, log_bytes, slot, host FROM attempts" +
+          only_clause(only) + " ORDER BY id",
+      [&](const sqlite::Statement& row) {
+        TrialRow* trial = cursor.at(row.unsigned_integer(0));
+        if (trial == nullptr || row.integer(1) != trial->attempts) return;
+        trial->started_at = time_at(row, 2);
+        trial->slot = static_cast<SlotNumber>(row.integer(10));
+        trial->host = row.text(11);
+        if (row.is_null(3)) return;
+        trial->outcome = Outcome{outcome_from_word(row.view(3)).value_or(OutcomeKind::lost),
+                                 static_cast<int>(row.integer(4)), row.text(5)};
+        trial->usage =
+            Usage{row.integer(6), row.integer(7), row.unsigned_integer(8), row.unsigned_integer(9)};
+      });
+}
+
+std::optional<Parameter> parameter_at(const sqlite::Statement& row, int column) {
+  const auto kind = kind_from_word(row.view(column + 1));
+  if (!kind) return std::nullopt;
+  const std::string spelling = row.text(column + 2);
+  return Parameter{row.text(column), Value::restore(*kind, spelling, row.text(column + 3))};
 }
 
 Status read_parameters(const sqlite::Database& database, std::vector<TrialRow>& trials,
                        TrialNumber only) {
   Cursor cursor(trials);
-  return each(database,
-              "SELECT trial, name, kind, spelling, canonical_json FROM parameters" +
-                  only_clause(only) + " ORDER BY trial, position",
-              [&](const sqlite::Statement& row) {
-                TrialRow* trial = cursor.at(row.unsigned_integer(0));
-                const auto kind = kind_from_word(row.view(2));
-                if (trial == nullptr || !kind) return;
-                const std::string spelling = row.text(3);
-                trial->point.parameters.push_back(
-                    {row.text(1), Value::restore(*kind, spelling, row.text(4))});
-              });
+  return database.each("SELECT trial, name, kind, spelling, canonical_json FROM parameters" +
+                           only_clause(only) + " ORDER BY trial, position",
+                       [&](const sqlite::Statement& row) {
+                         TrialRow* trial = cursor.at(row.unsigned_integer(0));
+                         auto parameter = parameter_at(row, 1);
+                         if (trial == nullptr || !parameter) return;
+                         trial->point.parameters.push_back(std::move(*parameter));
+                       });
 }
 
 Status read_metrics(const sqlite::Database& database, std::vector<TrialRow>& trials,
                     TrialNumber only) {
   std::map<std::int64_t, std::string> names;
   const Status named =
-      each(database, "SELECT id, name FROM metric_names",
-           [&](const sqlite::Statement& row) { names[row.integer(0)] = row.text(1); });
+      database.each("SELECT id, name FROM metric_names",
+                    [&](const sqlite::Statement& row) { names[row.integer(0)] = row.text(1); });
   if (!named) return named;
   Cursor cursor(trials);
-  const Status read = each(database,
-                           fmt::format("SELECT trial, metric, {} FROM metrics{} ORDER BY trial",
-                                       kSummaryColumns, only_clause(only)),
-                           [&](const sqlite::Statement& row) {
-                             TrialRow* trial = cursor.at(row.unsigned_integer(0));
-                             const auto name = names.find(row.integer(1));
-                             if (trial == nullptr || name == names.end()) return;
-                             MetricNumbers numbers = numbers_of(read_summary(row, 2));
-                             numbers.name = name->second;
-                             trial->metrics.push_back(std::move(numbers));
-                           });
+  const Status read =
+      database.each(fmt::format("SELECT trial, metric, {} FROM metrics{} ORDER BY trial",
+                                kSummaryColumns, only_clause(only)),
+                    [&](const sqlite::Statement& row) {
+                      TrialRow* trial = cursor.at(row.unsigned_integer(0));
+                      const auto name = names.find(row.integer(1));
+                      if (trial == nullptr || name == names.end()) return;
+                      MetricNumbers numbers = numbers_of(read_summary(row, 2));
+                      numbers.name = name->second;
+                      trial->metrics.push_back(std::move(numbers));
+                    });
   if (!read) return read;
   for (TrialRow& trial : trials) {
     std::sort(trial.metrics.begin(), trial.metrics.end(),
@@ -192,15 +201,14 @@ Status read_metrics(const sqlite::Database& database, std::vector<TrialRow>& tri
 Result<std::vector<Entry>> read_notes(const sqlite::Database& database, TrialNumber trial,
                                       std::uint64_t most) {
   std::vector<Entry> notes;
-  const Status read =
-      each(database,
-           fmt::format("SELECT at_ms, trial, kind, text FROM notes WHERE trial={} "
-                       "ORDER BY id DESC LIMIT {}",
-                       trial, most),
-           [&](const sqlite::Statement& row) {
-             notes.push_back({Timestamp{row.integer(0)},
-                              NoteAdded{row.unsigned_integer(1), row.text(2), row.text(3)}});
-           });
+  const Status read = database.each(
+      fmt::format("SELECT at_ms, trial, kind, text FROM notes WHERE trial={} "
+                  "ORDER BY id DESC LIMIT {}",
+                  trial, most),
+      [&](const sqlite::Statement& row) {
+        notes.push_back({Timestamp{row.integer(0)},
+                         NoteAdded{row.unsigned_integer(1), row.text(2), row.text(3)}});
+      });
   if (!read) return propagate(read);
   std::reverse(notes.begin(), notes.end());
   return notes;

@@ -40,12 +40,32 @@ struct Space {
                                    TrialNumber only = 0);
 [[nodiscard]] Status read_parameters(const sqlite::Database& database,
                                      std::vector<TrialRow>& trials, TrialNumber only = 0);
+/// The parameter in the columns name, kind, spelling and canonical_json from `column` on; nothing
+/// when it is of a kind that this version does not know.
+[[nodiscard]] std::optional<Parameter> parameter_at(const sqlite::Statement& row, int column);
 [[nodiscard]] Status read_metrics(const sqlite::Database& database, std::vector<TrialRow>& trials,
                                   TrialNumber only = 0);
 
 /// Notes about a trial (0: about the study), oldest first, at most `most` of the latest.
 [[nodiscard]] Result<std::vector<Entry>> read_notes(const sqlite::Database& database,
                                                     TrialNumber trial, std::uint64_t most);
+
+/// Rows that are read beside a walk over the trials, which has the same order.
+class Beside {
+ public:
+  /// The rows come in the order of the first column of the query, their key.
+  [[nodiscard]] static Result<Beside> prepare(const sqlite::Database& database,
+                                              const std::string& sql);
+
+  /// The next row with this key, which is not less than the last one asked for; null when there is
+  /// none or no other.
+  [[nodiscard]] Result<const sqlite::Statement*> next(std::int64_t key);
+
+ private:
+  sqlite::Statement rows_;
+  bool waiting_ = false;  ///< the row that is there has not been given
+  bool ended_ = false;
+};
 
 [[nodiscard]] std::optional<Timestamp> time_at(const sqlite::Statement& row, int column);
 

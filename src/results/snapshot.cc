@@ -62,13 +62,11 @@ Status read_tails(const sqlite::Database& database, const std::string& name, std
   auto rows = database.prepare("SELECT attempt, value FROM points WHERE metric=? ORDER BY id");
   if (!rows) return propagate(rows);
   rows->bind(1, **metric);
-  while (true) {
-    const Result<bool> row = rows->step();
-    if (!row) return propagate(row);
-    if (!*row) break;
-    const auto found = wanted.find(attempt_of_key(rows->integer(0)).trial);
-    if (found != wanted.end()) found->second->tail.push_back(rows->real(1));
-  }
+  const Status read = rows->each([&](const sqlite::Statement& row) {
+    const auto found = wanted.find(attempt_of_key(row.integer(0)).trial);
+    if (found != wanted.end()) found->second->tail.push_back(row.real(1));
+  });
+  if (!read) return read;
   for (TrialRow& trial : snapshot.trials) {
     for (MetricNumbers& numbers : trial.metrics) {
       if (numbers.name != name || numbers.tail.size() <= count) continue;
@@ -79,26 +77,7 @@ Status read_tails(const sqlite::Database& database, const std::string& name, std
   return {};
 }
 
-}  // namespace
-
-const MetricNumbers* TrialRow::metric(std::string_view name) const {
-  const auto found = std::lower_bound(
-      metrics.begin(), metrics.end(), name,
-      [](const MetricNumbers& numbers, std::string_view wanted) { return numbers.name < wanted; });
-  return found != metrics.end() && found->name == name ? &*found : nullptr;
-}
-
-const TrialRow* Snapshot::trial(TrialNumber number) const {
-  const auto found = std::lower_bound(
-      trials.begin(), trials.end(), number,
-      [](const TrialRow& trial, TrialNumber wanted) { return trial.number < wanted; });
-  return found != trials.end() && found->number == number ? &*found : nullptr;
-}
-
-Result<Snapshot> StudyReader::snapshot(const SnapshotOptions& options) const {
-  auto connection = Connection::open(study_dir_);
-  if (!connection) return propagate(connection);
-  const sqlite::Database& database = connection->database();
+Result<Snapshot> read_snapshot(const sqlite::Database& database, const SnapshotOptions& options) {
   auto space = rows::read_space(database);
   if (!space) return propagate(space);
   Snapshot snapshot;
@@ -118,6 +97,28 @@ Result<Snapshot> StudyReader::snapshot(const SnapshotOptions& options) const {
   if (!read) return propagate(read);
   find_names(snapshot);
   return snapshot;
+}
+
+}  // namespace
+
+const MetricNumbers* TrialRow::metric(std::string_view name) const {
+  const auto found = std::lower_bound(
+      metrics.begin(), metrics.end(), name,
+      [](const MetricNumbers& numbers, std::string_view wanted) { return numbers.name < wanted; });
+  return found != metrics.end() && found->name == name ? &*found : nullptr;
+}
+
+const TrialRow* Snapshot::trial(TrialNumber number) const {
+  const auto found = std::lower_bound(
+      trials.begin(), trials.end(), number,
+      [](const TrialRow& trial, TrialNumber wanted) { return trial.number < wanted; });
+  return found != trials.end() && found->number == number ? &*found : nullptr;
+}
+
+Result<Snapshot> StudyReader::snapshot(const SnapshotOptions& options) const {
+  return read_record(study_dir_, [&](const sqlite::Database& database) {
+    return read_snapshot(database, options);
+  });
 }
 
 }  // namespace seedbed

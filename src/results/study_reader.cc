@@ -48,15 +48,13 @@ Status give_records(const sqlite::Database& database, FollowPosition& position,
   auto rows = database.prepare("SELECT id, at_ms, kind, body FROM records WHERE id>? ORDER BY id");
   if (!rows) return propagate(rows);
   rows->bind(1, position.record);
-  while (true) {
-    const Result<bool> row = rows->step();
-    if (!row) return propagate(row);
-    if (!*row) return {};
-    auto record = decode_record(rows->view(2), rows->view(3));
+  return rows->each([&](const sqlite::Statement& row) -> Status {
+    auto record = decode_record(row.view(2), row.view(3));
     if (!record) return propagate(record);
-    take(Entry{Timestamp{rows->integer(1)}, std::move(*record)});
-    position.record = rows->integer(0);
-  }
+    take(Entry{Timestamp{row.integer(1)}, std::move(*record)});
+    position.record = row.integer(0);
+    return {};
+  });
 }
 
 Status give_points(const sqlite::Database& database, FollowPosition& position, Points& points) {
@@ -65,14 +63,11 @@ Status give_points(const sqlite::Database& database, FollowPosition& position, P
       "JOIN metric_names n ON n.id=p.metric WHERE p.id>? ORDER BY p.id");
   if (!rows) return propagate(rows);
   rows->bind(1, position.point);
-  while (true) {
-    const Result<bool> row = rows->step();
-    if (!row) return propagate(row);
-    if (!*row) return {};
-    points.add(attempt_of_key(rows->integer(1)),
-               {rows->text(2), rows->real(3), rows->real(4), Timestamp{rows->integer(5)}});
-    position.point = rows->integer(0);
-  }
+  return rows->each([&](const sqlite::Statement& row) {
+    points.add(attempt_of_key(row.integer(1)),
+               {row.text(2), row.real(3), row.real(4), Timestamp{row.integer(5)}});
+    position.point = row.integer(0);
+  });
 }
 
 // The latest point of a long curve is in its summary alone.
@@ -83,14 +78,11 @@ Status give_latest(const sqlite::Database& database, Points& points) {
       "WHERE t.state='running' AND m.n>? ORDER BY m.trial, m.metric");
   if (!rows) return propagate(rows);
   rows->bind_unsigned(1, kPointsKeptWhole);
-  while (true) {
-    const Result<bool> row = rows->step();
-    if (!row) return propagate(row);
-    if (!*row) return {};
-    if (keeps_point(rows->unsigned_integer(5))) continue;
-    points.add(attempt_of_key(rows->integer(0)),
-               {rows->text(1), rows->real(2), rows->real(3), Timestamp{rows->integer(4)}});
-  }
+  return rows->each([&](const sqlite::Statement& row) {
+    if (keeps_point(row.unsigned_integer(5))) return;
+    points.add(attempt_of_key(row.integer(0)),
+               {row.text(1), row.real(2), row.real(3), Timestamp{row.integer(4)}});
+  });
 }
 
 // Nanoseconds since 1970 of the last change; 0 when it is not there.
@@ -112,6 +104,57 @@ std::vector<std::string> study_folders(const std::string& folder, std::error_cod
   return names;
 }
 
+Result<std::vector<MetricPoint>> read_points(const sqlite::Database& database, TrialNumber trial,
+                                             const std::string& metric) {
+  const auto id = find_metric(database, metric);
+  if (!id) return propagate(id);
+  std::vector<MetricPoint> points;
+  if (!*id) return points;
+  const auto stored = read_curve(database, trial, **id);
+  if (!stored) return propagate(stored);
+  points.reserve(stored->size());
+  for (const StoredPoint& point : *stored) {
+    points.push_back({metric, point.step, point.value, point.at});
+  }
+  return points;
+}
+
+Result<std::vector<std::string>> read_metric_names(const sqlite::Database& database) {
+  std::vector<std::string> names;
+  const Status read =
+      database.each("SELECT name FROM metric_names",
+                    [&](const sqlite::Statement& row) { names.push_back(row.text(0)); });
+  if (!read) return propagate(read);
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+Result<std::string> read_spec(const sqlite::Database& database, const std::string& study_dir,
+                              std::uint32_t revision) {
+  auto row = database.prepare(
+      "SELECT spec_yaml FROM spaces WHERE ?1=0 OR revision=?1 ORDER BY revision DESC LIMIT 1");
+  if (!row) return propagate(row);
+  row->bind(1, revision);
+  const Result<bool> found = row->step();
+  if (!found) return propagate(found);
+  if (!*found) {
+    return fail(ErrorCode::usage, "the study in " + study_dir + " has no such revision");
+  }
+  return row->text(0);
+}
+
+Result<FollowPosition> follow(const sqlite::Database& database, const FollowPosition& from,
+                              const std::function<void(const Entry&)>& take) {
+  FollowPosition position = from;
+  Points points(take);
+  Status given = give_records(database, position, take);
+  if (given) given = give_points(database, position, points);
+  if (given) given = give_latest(database, points);
+  if (!given) return propagate(given);
+  points.flush();
+  return position;
+}
+
 }  // namespace
 
 Result<StudyReader> StudyReader::open(const std::string& study_dir) {
@@ -122,64 +165,25 @@ Result<StudyReader> StudyReader::open(const std::string& study_dir) {
 
 Result<std::vector<MetricPoint>> StudyReader::curve(TrialNumber trial,
                                                     const std::string& metric) const {
-  const auto connection = Connection::open(study_dir_);
-  if (!connection) return propagate(connection);
-  const auto id = find_metric(connection->database(), metric);
-  if (!id) return propagate(id);
-  std::vector<MetricPoint> points;
-  if (!*id) return points;
-  const auto stored = read_curve(connection->database(), trial, **id);
-  if (!stored) return propagate(stored);
-  points.reserve(stored->size());
-  for (const StoredPoint& point : *stored) {
-    points.push_back({metric, point.step, point.value, point.at});
-  }
-  return points;
+  return read_record(study_dir_, [&](const sqlite::Database& database) {
+    return read_points(database, trial, metric);
+  });
 }
 
 Result<std::vector<std::string>> StudyReader::metric_names() const {
-  const auto connection = Connection::open(study_dir_);
-  if (!connection) return propagate(connection);
-  auto rows = connection->database().prepare("SELECT name FROM metric_names");
-  if (!rows) return propagate(rows);
-  std::vector<std::string> names;
-  while (true) {
-    const Result<bool> row = rows->step();
-    if (!row) return propagate(row);
-    if (!*row) break;
-    names.push_back(rows->text(0));
-  }
-  std::sort(names.begin(), names.end());
-  return names;
+  return read_record(study_dir_, read_metric_names);
 }
 
 Result<std::string> StudyReader::spec_yaml(std::uint32_t revision) const {
-  const auto connection = Connection::open(study_dir_);
-  if (!connection) return propagate(connection);
-  auto row = connection->database().prepare(
-      "SELECT spec_yaml FROM spaces WHERE ?1=0 OR revision=?1 ORDER BY revision DESC LIMIT 1");
-  if (!row) return propagate(row);
-  row->bind(1, revision);
-  const Result<bool> found = row->step();
-  if (!found) return propagate(found);
-  if (!*found) {
-    return fail(ErrorCode::usage, "the study in " + study_dir_ + " has no such revision");
-  }
-  return row->text(0);
+  return read_record(study_dir_, [&](const sqlite::Database& database) {
+    return read_spec(database, study_dir_, revision);
+  });
 }
 
 Result<FollowPosition> StudyReader::entries_after(
     const FollowPosition& from, const std::function<void(const Entry&)>& take) const {
-  const auto connection = Connection::open(study_dir_);
-  if (!connection) return propagate(connection);
-  FollowPosition position = from;
-  Points points(take);
-  Status given = give_records(connection->database(), position, take);
-  if (given) given = give_points(connection->database(), position, points);
-  if (given) given = give_latest(connection->database(), points);
-  if (!given) return propagate(given);
-  points.flush();
-  return position;
+  return read_record(
+      study_dir_, [&](const sqlite::Database& database) { return follow(database, from, take); });
 }
 
 Result<std::vector<ListedStudy>> list_studies(const std::string& folder) {

@@ -9,6 +9,7 @@
 
 #include "base/result.h"
 #include "engine/records.h"
+#include "results/best_so_far.h"
 #include "results/snapshot.h"
 #include "results/study_status.h"
 #include "results/trial_details.h"
@@ -37,6 +38,9 @@ class StudyReader {
 
   /// One screen about the study; cheap.
   [[nodiscard]] Result<StudyStatus> status() const;
+
+  /// The best so far; nothing without a metric, or when no completed trial has a finite value.
+  [[nodiscard]] Result<std::optional<BestSoFar>> best_so_far() const;
 
   /// All trials with parameters and metrics, for tables.
   [[nodiscard]] Result<Snapshot> snapshot(const SnapshotOptions& options = {}) const;

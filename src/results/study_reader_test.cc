@@ -55,6 +55,17 @@ TEST(StudyReader, ADatabaseOfAnotherProgramIsRefused) {
   EXPECT_EQ(reader.error().code, ErrorCode::damaged);
 }
 
+TEST(StudyReader, AnEmptyDatabaseIsDamageOnlyWhereTrialsLieBesideIt) {
+  const TempFolder folder;
+  std::ofstream(folder.path() + "/study.db").flush();
+  EXPECT_EQ(StudyReader::open(folder.path()).error().code, ErrorCode::usage);
+  fs::create_directories(folder.path() + "/trials/00001-lr1");
+  const auto reader = StudyReader::open(folder.path());
+  ASSERT_FALSE(reader);
+  EXPECT_EQ(reader.error().code, ErrorCode::damaged);
+  EXPECT_THAT(reader.error().message, HasSubstr("seedbed run --study"));
+}
+
 TEST(StudyReader, CaseL7_OneScreenOfStatus) {
   WrittenStudy study;
   SpaceSet space = testing::sample_space();
@@ -100,6 +111,28 @@ TEST(StudyReader, CaseL7_OneScreenOfStatus) {
   EXPECT_EQ(status->exit_code(), 6);
 }
 
+TEST(StudyReader, OnlyTheLatestAttemptsRunAndCount) {
+  WrittenStudy study;
+  study.write(testing::sample_space());
+  study.trial(1, point_of("1", 0), {0.5}, TrialState::failed, "exit code 1");
+  study.trial(2, point_of("2", 0), {0.5}, TrialState::failed, "exit code 1");
+  study.trial(3, point_of("3", 0), {0.5});
+  for (const TrialNumber trial : {1, 2}) {
+    study.write(TrialReopened{trial, "retry"});
+    study.write(AttemptPlanned{{trial, 2}, testing::sample_allocation(trial)});
+    study.write(testing::sample_start({trial, 2}));
+  }
+  study.write(AttemptEnded{{2, 2}, {OutcomeKind::exited, 0, ""}, {6000, 1500, 4096, 10}});
+  study.write(TrialFinished{2, TrialState::completed, "", false});
+  const auto status = study.reader().status();
+  ASSERT_TRUE(status) << status.error().message;
+  ASSERT_THAT(status->running, SizeIs(1));
+  EXPECT_EQ(status->running[0].trial, 1U);
+  EXPECT_EQ(status->running[0].attempt, 2U);
+  EXPECT_EQ(status->finished_attempts, 2U);
+  EXPECT_EQ(status->mean_wall, Milliseconds(4000));
+}
+
 TEST(StudyReader, ExitCodesOfAFinishedStudy) {
   WrittenStudy study;
   study.write(testing::sample_space());
@@ -132,6 +165,11 @@ TEST(StudyReader, CaseI2_OtherCommandsAndOldRevisionsAreOutside) {
   study.write(TrialKept{2, 3, 0, true});
   status = study.reader().status();
   EXPECT_EQ(status->outside, 2U);
+  EXPECT_EQ(status->outside_never_run, 0U);
+  study.trial(4, point_of("4", 0), {}, TrialState::waiting, "", 2);
+  status = study.reader().status();
+  EXPECT_EQ(status->outside, 3U);
+  EXPECT_EQ(status->outside_never_run, 1U);
   EXPECT_FALSE(study.snapshot().trial(1)->in_space);
   EXPECT_TRUE(study.snapshot().trial(2)->in_space);
   EXPECT_FALSE(study.snapshot().trial(3)->in_space);

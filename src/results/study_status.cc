@@ -1,11 +1,13 @@
 #include "results/study_status.h"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 #include "results/connection.h"
 #include "results/rows.h"
 #include "results/study_reader.h"
+#include "store/schema.h"
 #include "study/readers.h"
 
 namespace seedbed {
@@ -13,89 +15,96 @@ namespace {
 
 constexpr std::uint64_t kMostNotes = 100;
 
-// All counting is SQLite's: ten thousand trials are looked at for every status.
-Status count_trials(const sqlite::Database& database, const rows::Space& space, StudyStatus& status,
-                    std::uint64_t& in_revision) {
-  auto rows = database.prepare(
-      "SELECT state, revision, added, command_of, count(*), sum(metric_missing) FROM trials "
-      "GROUP BY state, revision, added, command_of");
-  if (!rows) return propagate(rows);
-  while (true) {
-    const Result<bool> row = rows->step();
-    if (!row) return propagate(row);
-    if (!*row) return {};
-    const auto revision = static_cast<std::uint32_t>(rows->integer(1));
-    const std::uint64_t count = rows->unsigned_integer(4);
-    if (!space.holds(revision, rows->integer(2) != 0,
-                     static_cast<std::uint32_t>(rows->integer(3)))) {
-      status.outside += count;
-      continue;
-    }
-    if (revision == space.revision) in_revision += count;
-    const auto state = trial_state_from_word(rows->view(0)).value_or(TrialState::waiting);
-    status.trials[static_cast<std::size_t>(state)] += count;
-    status.metric_missing += rows->unsigned_integer(5);
+// Ten thousand trials are looked at for every status. They are counted here, since SQLite would
+// sort them for its GROUP BY, and their attempts, which lie in the same order, are read beside the
+// list of those that matter, since a join would look up each by its number.
+class TrialWalk {
+ public:
+  TrialWalk(const rows::Space& space, StudyStatus& status) : space_(space), status_(status) {}
+
+  Status count(const sqlite::Database& database) {
+    return database.each(
+        "SELECT trial, state, revision, added, command_of, attempts, metric_missing FROM trials "
+        "ORDER BY trial",
+        [this](const sqlite::Statement& row) { take(row); });
   }
-}
+
+  Status read_attempts(const sqlite::Database& database) {
+    auto attempts = rows::Beside::prepare(
+        database, "SELECT id, ended_ms, wall_ms, slot, started_ms FROM attempts ORDER BY id");
+    if (!attempts) return propagate(attempts);
+    std::int64_t wall_ms = 0;
+    for (const Latest& latest : latest_) {
+      const auto found = attempts->next(latest.key);
+      if (!found) return propagate(found);
+      if (*found == nullptr || (*found)->is_null(1) != latest.running) continue;
+      if (latest.running) {
+        const AttemptId id = attempt_of_key(latest.key);
+        status_.running.push_back({id.trial, id.attempt,
+                                   static_cast<SlotNumber>((*found)->integer(3)),
+                                   rows::time_at(**found, 4)});
+      } else {
+        ++status_.finished_attempts;
+        wall_ms += (*found)->integer(2);
+      }
+    }
+    if (status_.finished_attempts != 0) {
+      status_.mean_wall =
+          Milliseconds(wall_ms / static_cast<std::int64_t>(status_.finished_attempts));
+    }
+    return {};
+  }
+
+  /// Trials of the present revision.
+  [[nodiscard]] std::uint64_t in_revision() const { return in_revision_; }
+
+ private:
+  // The latest attempt of a trial that runs, or that a time was taken of.
+  struct Latest {
+    std::int64_t key;
+    bool running;
+  };
+
+  void take(const sqlite::Statement& row) {
+    const auto state = trial_state_from_word(row.view(1)).value_or(TrialState::waiting);
+    const auto revision = static_cast<std::uint32_t>(row.integer(2));
+    const std::int64_t attempts = row.integer(5);
+    const bool in_space =
+        space_.holds(revision, row.integer(3) != 0, static_cast<std::uint32_t>(row.integer(4)));
+    if (in_space) {
+      if (revision == space_.revision) ++in_revision_;
+      ++status_.trials[static_cast<std::size_t>(state)];
+      status_.metric_missing += row.unsigned_integer(6);
+    } else {
+      ++status_.outside;
+      if (attempts == 0) ++status_.outside_never_run;
+    }
+    const bool timed = in_space && (state == TrialState::completed || state == TrialState::pruned);
+    const bool running = state == TrialState::running;
+    if (timed || running)
+      latest_.push_back({row.integer(0) * kAttemptsPerTrial + attempts, running});
+  }
+
+  const rows::Space& space_;
+  StudyStatus& status_;
+  std::uint64_t in_revision_ = 0;
+  std::deque<Latest> latest_;
+};
 
 Status read_failures(const sqlite::Database& database, const rows::Space& space,
                      StudyStatus& status) {
-  auto rows = database.prepare(
+  if (status.count(TrialState::failed) == 0) return {};
+  return database.each(
       "SELECT trial, folder, reason, attempts, revision, added, command_of FROM trials "
-      "WHERE state = 'failed' ORDER BY trial");
-  if (!rows) return propagate(rows);
-  while (true) {
-    const Result<bool> row = rows->step();
-    if (!row) return propagate(row);
-    if (!*row) return {};
-    if (!space.holds(static_cast<std::uint32_t>(rows->integer(4)), rows->integer(5) != 0,
-                     static_cast<std::uint32_t>(rows->integer(6)))) {
-      continue;
-    }
-    status.failures.push_back({rows->unsigned_integer(0), rows->text(1), rows->text(2),
-                               static_cast<std::uint32_t>(rows->integer(3))});
-  }
-}
-
-Status read_running(const sqlite::Database& database, StudyStatus& status) {
-  auto rows = database.prepare(
-      "SELECT a.trial, a.attempt, a.slot, a.started_ms FROM attempts a JOIN trials t "
-      "ON t.trial = a.trial AND t.attempts = a.attempt WHERE a.ended_ms IS NULL ORDER BY a.trial");
-  if (!rows) return propagate(rows);
-  while (true) {
-    const Result<bool> row = rows->step();
-    if (!row) return propagate(row);
-    if (!*row) return {};
-    status.running.push_back({rows->unsigned_integer(0),
-                              static_cast<std::uint32_t>(rows->integer(1)),
-                              static_cast<SlotNumber>(rows->integer(2)), rows::time_at(*rows, 3)});
-  }
-}
-
-Status read_mean_wall(const sqlite::Database& database, const rows::Space& space,
-                      StudyStatus& status) {
-  auto rows = database.prepare(
-      "SELECT t.revision, t.added, t.command_of, count(*), sum(a.wall_ms) FROM attempts a "
-      "JOIN trials t ON t.trial = a.trial AND t.attempts = a.attempt "
-      "WHERE a.ended_ms IS NOT NULL AND t.state IN ('completed', 'pruned') "
-      "GROUP BY t.revision, t.added, t.command_of");
-  if (!rows) return propagate(rows);
-  std::int64_t wall_ms = 0;
-  while (true) {
-    const Result<bool> row = rows->step();
-    if (!row) return propagate(row);
-    if (!*row) break;
-    if (!space.holds(static_cast<std::uint32_t>(rows->integer(0)), rows->integer(1) != 0,
-                     static_cast<std::uint32_t>(rows->integer(2)))) {
-      continue;
-    }
-    status.finished_attempts += rows->unsigned_integer(3);
-    wall_ms += rows->integer(4);
-  }
-  if (status.finished_attempts != 0) {
-    status.mean_wall = Milliseconds(wall_ms / static_cast<std::int64_t>(status.finished_attempts));
-  }
-  return {};
+      "WHERE state = 'failed' ORDER BY trial",
+      [&](const sqlite::Statement& row) {
+        if (!space.holds(static_cast<std::uint32_t>(row.integer(4)), row.integer(5) != 0,
+                         static_cast<std::uint32_t>(row.integer(6)))) {
+          return;
+        }
+        status.failures.push_back({row.unsigned_integer(0), row.text(1), row.text(2),
+                                   static_cast<std::uint32_t>(row.integer(3))});
+      });
 }
 
 // How many points the space has that nothing stands for yet.
@@ -183,10 +192,9 @@ int StudyStatus::exit_code() const {
   return count(TrialState::failed) != 0 || metric_missing != 0 ? 1 : 0;
 }
 
-Result<StudyStatus> StudyReader::status() const {
-  auto connection = Connection::open(study_dir_);
-  if (!connection) return propagate(connection);
-  const sqlite::Database& database = connection->database();
+namespace {
+
+Result<StudyStatus> read_status(const sqlite::Database& database) {
   const auto space = rows::read_space(database);
   if (!space) return propagate(space);
   StudyStatus status;
@@ -195,14 +203,14 @@ Result<StudyStatus> StudyReader::status() const {
   status.goal = space->goal;
   status.seed_parameter = space->seed_parameter;
   status.command_identity = space->command_identity;
-  std::uint64_t in_revision = 0;
-  Status read = count_trials(database, *space, status, in_revision);
+  TrialWalk trials(*space, status);
+  Status read = trials.count(database);
+  if (!read) return propagate(read);
+  count_unproposed(*space, trials.in_revision(), status);
+  if (!status.finished()) read = trials.read_attempts(database);
   if (read) read = read_failures(database, *space, status);
-  if (read) read = read_running(database, status);
-  if (read) read = read_mean_wall(database, *space, status);
   if (read) read = read_settings(database, status);
   if (!read) return propagate(read);
-  count_unproposed(*space, in_revision, status);
   auto run = read_last_run(database);
   if (!run) return propagate(run);
   status.last_run = std::move(*run);
@@ -211,5 +219,9 @@ Result<StudyStatus> StudyReader::status() const {
   status.notes = std::move(*notes);
   return status;
 }
+
+}  // namespace
+
+Result<StudyStatus> StudyReader::status() const { return read_record(study_dir_, read_status); }
 
 }  // namespace seedbed

@@ -56,6 +56,7 @@ struct StudyStatus {
   std::array<std::uint64_t, 6> trials{};  ///< by TrialState
   std::uint64_t metric_missing = 0;       ///< completed, but the named metric never came
   std::uint64_t outside = 0;              ///< trials outside the present space
+  std::uint64_t outside_never_run = 0;    ///< of them, those that no attempt was made of
   /// Points of the space that no trial stands for yet. Nothing: not known (an endless space without
   /// a limit, or a space that cannot be read). `unproposed_exact` is false when filters may make
   /// it smaller.
@@ -71,7 +72,7 @@ struct StudyStatus {
   std::vector<Entry> notes;             ///< NoteAdded about the study, oldest first, at most 100
   std::optional<Timestamp> changed_at;  ///< of the last record
 
-  // For the estimate of the end (L7).
+  // For the estimate of the end (L7); not read once nothing is left.
   std::uint64_t finished_attempts = 0;  ///< that completed or pruned a trial of the present space
   Milliseconds mean_wall{0};            ///< their mean wall time
 

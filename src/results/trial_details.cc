@@ -94,21 +94,59 @@ Status read_attempts(const sqlite::Database& database, TrialDetails& details) {
       "peak_memory, log_bytes FROM attempts WHERE trial=? ORDER BY id");
   if (!rows) return propagate(rows);
   rows->bind_unsigned(1, details.row.number);
-  while (true) {
-    const Result<bool> row = rows->step();
-    if (!row) return propagate(row);
-    if (!*row) return {};
-    AttemptDetails attempt = take_attempt(*rows, details.row.number);
+  return rows->each([&](const sqlite::Statement& row) -> Status {
+    AttemptDetails attempt = take_attempt(row, details.row.number);
     attempt.log = fmt::format("{}/attempt-{}.log", details.folder_path(), attempt.attempt);
-    auto planned = read_record<AttemptPlanned>(database, rows->integer(6));
+    auto planned = read_record<AttemptPlanned>(database, row.integer(6));
     if (!planned) return propagate(planned);
     if (*planned) attempt.allocation = std::move((*planned)->allocation);
-    auto started = read_record<AttemptStarted>(database, rows->integer(7));
+    auto started = read_record<AttemptStarted>(database, row.integer(7));
     if (!started) return propagate(started);
     attempt.started = std::move(*started);
     if (attempt.started) take_details(attempt.started->details_json, attempt);
     details.attempts.push_back(std::move(attempt));
+    return {};
+  });
+}
+
+Result<TrialDetails> read_details(const sqlite::Database& database, const std::string& study_dir,
+                                  TrialNumber number) {
+  const auto space = rows::read_space(database);
+  if (!space) return propagate(space);
+  std::vector<TrialRow> trials;
+  if (number != 0) {
+    auto read = rows::read_trials(database, *space, number);
+    if (!read) return propagate(read);
+    trials = std::move(*read);
   }
+  if (trials.empty()) {
+    const auto last = database.integer("SELECT coalesce(max(trial), 0) FROM trials");
+    if (!last) return propagate(last);
+    return fail(ErrorCode::usage,
+                fmt::format("there is no trial {} in {}; {}", number, study_dir,
+                            *last == 0 ? std::string("it has none yet")
+                                       : fmt::format("the last one is {}", *last)));
+  }
+  Status read = rows::read_attempts(database, trials, number);
+  if (read) read = rows::read_parameters(database, trials, number);
+  if (read) read = rows::read_metrics(database, trials, number);
+  if (!read) return propagate(read);
+  TrialDetails details;
+  details.study_dir = study_dir;
+  details.row = std::move(trials.front());
+  if (const Status attempts = read_attempts(database, details); !attempts) {
+    return propagate(attempts);
+  }
+  auto notes = rows::read_notes(database, number, kMostNotes);
+  if (!notes) return propagate(notes);
+  details.notes = std::move(*notes);
+  const auto not_before = database.integer(
+      fmt::format("SELECT not_before_ms FROM trials WHERE trial={}", number).c_str());
+  if (!not_before) return propagate(not_before);
+  if (*not_before != 0 && details.row.state == TrialState::waiting) {
+    details.not_before = Timestamp{*not_before};
+  }
+  return details;
 }
 
 }  // namespace
@@ -153,45 +191,9 @@ std::string TrialDetails::repeat_line() const {
 }
 
 Result<TrialDetails> StudyReader::trial(TrialNumber number) const {
-  auto connection = Connection::open(study_dir_);
-  if (!connection) return propagate(connection);
-  const sqlite::Database& database = connection->database();
-  const auto space = rows::read_space(database);
-  if (!space) return propagate(space);
-  std::vector<TrialRow> trials;
-  if (number != 0) {
-    auto read = rows::read_trials(database, *space, number);
-    if (!read) return propagate(read);
-    trials = std::move(*read);
-  }
-  if (trials.empty()) {
-    const auto last = database.integer("SELECT coalesce(max(trial), 0) FROM trials");
-    if (!last) return propagate(last);
-    return fail(ErrorCode::usage,
-                fmt::format("there is no trial {} in {}; {}", number, study_dir_,
-                            *last == 0 ? std::string("it has none yet")
-                                       : fmt::format("the last one is {}", *last)));
-  }
-  Status read = rows::read_attempts(database, trials, number);
-  if (read) read = rows::read_parameters(database, trials, number);
-  if (read) read = rows::read_metrics(database, trials, number);
-  if (!read) return propagate(read);
-  TrialDetails details;
-  details.study_dir = study_dir_;
-  details.row = std::move(trials.front());
-  if (const Status attempts = read_attempts(database, details); !attempts) {
-    return propagate(attempts);
-  }
-  auto notes = rows::read_notes(database, number, kMostNotes);
-  if (!notes) return propagate(notes);
-  details.notes = std::move(*notes);
-  const auto not_before = database.integer(
-      fmt::format("SELECT not_before_ms FROM trials WHERE trial={}", number).c_str());
-  if (!not_before) return propagate(not_before);
-  if (*not_before != 0 && details.row.state == TrialState::waiting) {
-    details.not_before = Timestamp{*not_before};
-  }
-  return details;
+  return read_record(study_dir_, [&](const sqlite::Database& database) {
+    return read_details(database, study_dir_, number);
+  });
 }
 
 }  // namespace seedbed

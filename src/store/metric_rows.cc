@@ -92,12 +92,7 @@ StoredPoint read_point(const sqlite::Statement& row) {
 }
 
 Status append_points(sqlite::Statement& rows, std::vector<StoredPoint>& points) {
-  while (true) {
-    const Result<bool> row = rows.step();
-    if (!row) return propagate(row);
-    if (!*row) return {};
-    points.push_back(read_point(rows));
-  }
+  return rows.each([&](const sqlite::Statement& row) { points.push_back(read_point(row)); });
 }
 
 // Collects consecutive points of one attempt into one entry.
@@ -133,12 +128,10 @@ Result<std::vector<TrialNumber>> thinned_trials(const sqlite::Database& database
   if (!rows) return propagate(rows);
   rows->bind(1, metric).bind_unsigned(2, kPointsKeptWhole);
   std::vector<TrialNumber> trials;
-  while (true) {
-    const Result<bool> row = rows->step();
-    if (!row) return propagate(row);
-    if (!*row) return trials;
-    trials.push_back(rows->unsigned_integer(0));
-  }
+  const Status read =
+      rows->each([&](const sqlite::Statement& row) { trials.push_back(row.unsigned_integer(0)); });
+  if (!read) return propagate(read);
+  return trials;
 }
 
 }  // namespace
@@ -389,14 +382,12 @@ Status load_points(const sqlite::Database& database, const std::string& metric,
   if (!rows) return propagate(rows);
   rows->bind(1, **id);
   EntryBuilder builder(metric, take);
-  while (true) {
-    const Result<bool> row = rows->step();
-    if (!row) return propagate(row);
-    if (!*row) break;
-    const StoredPoint point = read_point(*rows);
+  const Status read = rows->each([&](const sqlite::Statement& row) {
+    const StoredPoint point = read_point(row);
     const TrialNumber trial = attempt_of_key(point.attempt).trial;
     if (!std::binary_search(thinned->begin(), thinned->end(), trial)) builder.add(point);
-  }
+  });
+  if (!read) return read;
   for (const TrialNumber trial : *thinned) {
     const auto curve = read_curve(database, trial, **id);
     if (!curve) return propagate(curve);
@@ -415,12 +406,11 @@ Result<std::vector<SourcePosition>> load_positions(const sqlite::Database& datab
   if (!rows) return propagate(rows);
   rows->bind(1, *key);
   std::vector<SourcePosition> positions;
-  while (true) {
-    const Result<bool> row = rows->step();
-    if (!row) return propagate(row);
-    if (!*row) return positions;
-    positions.push_back({rows->text(0), rows->unsigned_integer(1), rows->text(2)});
-  }
+  const Status read = rows->each([&](const sqlite::Statement& row) {
+    positions.push_back({row.text(0), row.unsigned_integer(1), row.text(2)});
+  });
+  if (!read) return propagate(read);
+  return positions;
 }
 
 }  // namespace seedbed

@@ -243,17 +243,13 @@ Status project_all(const sqlite::Database& database) {
   if (const Status cleared = clear_projection(database); !cleared) return cleared;
   auto projection = Projection::prepare(database);
   if (!projection) return propagate(projection);
-  auto rows = database.prepare("SELECT id, at_ms, kind, body FROM records ORDER BY id");
-  if (!rows) return propagate(rows);
-  while (true) {
-    const Result<bool> row = rows->step();
-    if (!row) return propagate(row);
-    if (!*row) return {};
-    auto record = decode_record(rows->view(2), rows->view(3));
-    if (!record) return propagate(record);
-    const Entry entry{Timestamp{rows->integer(1)}, std::move(*record)};
-    if (const Status applied = projection->apply(rows->integer(0), entry); !applied) return applied;
-  }
+  return database.each(
+      "SELECT id, at_ms, kind, body FROM records ORDER BY id",
+      [&](const sqlite::Statement& row) -> Status {
+        auto record = decode_record(row.view(2), row.view(3));
+        if (!record) return propagate(record);
+        return projection->apply(row.integer(0), {Timestamp{row.integer(1)}, std::move(*record)});
+      });
 }
 
 }  // namespace

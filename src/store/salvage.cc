@@ -311,22 +311,27 @@ Result<std::vector<std::string>> copy_all(const std::string& old_path, const std
   if (!work.status) return propagate(work.status);
 
   std::vector<std::string> notes;
+  const auto counted = [](std::uint64_t count, const char* what) {
+    return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
+  };
   if (work.kept == 0) {
     notes.push_back(
         fmt::format("the record was damaged ({}) and none of it could be saved", problem));
   } else {
     notes.push_back(fmt::format(
-        "the record was damaged ({}); {} records and {} metric points were saved{}; what came "
-        "after record {}, if anything, is lost",
-        problem, work.kept, work.points,
+        "the record was damaged ({}); {} and {} were saved{}; what came after record {}, if "
+        "anything, is lost",
+        problem, counted(work.kept, "record"), counted(work.points, "metric point"),
         work.unreadable == 0
             ? std::string()
-            : fmt::format(", {} records in between could not be read", work.unreadable),
+            : ", " + counted(work.unreadable, "record") + " in between could not be read",
         work.last_seen));
   }
   if (work.mender.left_out() != 0) {
-    notes.push_back(fmt::format("{} records were left out because what they are about is missing",
-                                work.mender.left_out()));
+    notes.push_back(fmt::format("{} record{} left out because what {} about is missing",
+                                work.mender.left_out(),
+                                work.mender.left_out() == 1 ? " was" : "s were",
+                                work.mender.left_out() == 1 ? "it is" : "they are"));
   }
   if (work.mender.added() != 0) {
     notes.push_back(

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "base/result.h"
@@ -43,6 +44,10 @@ class Statement {
   /// Steps to the end and resets; for statements without rows.
   [[nodiscard]] Status run();
   void reset();
+  /// Calls `take` with each row that is left. It gives nothing, or a Status; an error ends the
+  /// walk.
+  template <typename Take>
+  [[nodiscard]] Status each(Take take);
 
   [[nodiscard]] bool is_null(int column) const;
   [[nodiscard]] std::int64_t integer(int column) const;
@@ -79,6 +84,9 @@ class Database {
 
   [[nodiscard]] Result<Statement> prepare(const char* sql) const;
   [[nodiscard]] Status execute(const char* sql) const;
+  /// Calls `take` with each row of a query that has no parameters, as Statement::each does.
+  template <typename Take>
+  [[nodiscard]] Status each(const std::string& sql, Take take) const;
   /// The first column of the first row.
   [[nodiscard]] Result<std::int64_t> integer(const char* sql) const;
   [[nodiscard]] Result<std::string> text(const char* sql) const;
@@ -101,5 +109,27 @@ class Database {
 
 /// SQLite's result code as an error of ours: what happened to which file, and what helps.
 [[nodiscard]] Error error_of(sqlite3* handle, int code);
+
+template <typename Take>
+Status Statement::each(Take take) {
+  while (true) {
+    const Result<bool> row = step();
+    if (!row) return propagate(row);
+    if (!*row) return {};
+    const Statement& here = *this;
+    if constexpr (std::is_void_v<decltype(take(here))>) {
+      take(here);
+    } else if (Status taken = take(here); !taken) {
+      return taken;
+    }
+  }
+}
+
+template <typename Take>
+Status Database::each(const std::string& sql, Take take) const {
+  Result<Statement> rows = prepare(sql.c_str());
+  if (!rows) return propagate(rows);
+  return rows->each(std::move(take));
+}
 
 }  // namespace seedbed::sqlite

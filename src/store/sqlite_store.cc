@@ -234,25 +234,23 @@ Status SqliteStore::in_place() const {
 
 Status SqliteStore::load(const std::string& metric,
                          const std::function<void(const Entry&)>& take) const {
-  auto rows = database_.prepare("SELECT id, at_ms, kind, body, sum FROM records ORDER BY id");
-  if (!rows) return propagate(rows);
-  while (true) {
-    const Result<bool> row = rows->step();
-    if (!row) return propagate(row);
-    if (!*row) break;
-    const std::int64_t id = rows->integer(0);
-    const Timestamp at{rows->integer(1)};
-    const std::string_view kind = rows->view(2);
-    const std::string_view body = rows->view(3);
-    const auto context = [&] { return fmt::format("record {} of {}", id, database_.path()); };
-    if (record_sum(id, at, kind, body) != rows->integer(4)) {
-      return fail(ErrorCode::damaged, context() + ": its checksum does not hold");
-    }
-    auto record = decode_record(kind, body);
-    if (!record) return tl::unexpected<Error>(record.error().with_context(context()));
-    take(Entry{at, std::move(*record)});
-  }
-  if (metric.empty()) return {};
+  const Status read = database_.each(
+      "SELECT id, at_ms, kind, body, sum FROM records ORDER BY id",
+      [&](const sqlite::Statement& row) -> Status {
+        const std::int64_t id = row.integer(0);
+        const Timestamp at{row.integer(1)};
+        const std::string_view kind = row.view(2);
+        const std::string_view body = row.view(3);
+        const auto context = [&] { return fmt::format("record {} of {}", id, database_.path()); };
+        if (record_sum(id, at, kind, body) != row.integer(4)) {
+          return fail(ErrorCode::damaged, context() + ": its checksum does not hold");
+        }
+        auto record = decode_record(kind, body);
+        if (!record) return tl::unexpected<Error>(record.error().with_context(context()));
+        take(Entry{at, std::move(*record)});
+        return {};
+      });
+  if (!read || metric.empty()) return read;
   return load_points(database_, metric, take);
 }
 

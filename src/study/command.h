@@ -38,7 +38,7 @@ enum class BoolStyle { python, lower, zero_one };
 ///
 /// Macros are whole words: ${env} ${interpreter} ${program} ${args} ${args_no_equals}
 /// ${args_no_hyphens} ${args_no_boolean_flags} ${args_json} ${args_json_file} ${args_append_hydra}
-/// ${args_override_hydra}; ${envvar:NAME} may stand inside a word. Other `${…}` are left alone.
+/// ${args_override_hydra}; ${envvar:NAME} may stand inside a word. Other `${…}`: see take_apart.
 ///
 /// Placeholders: a parameter `{lr}`, `{param.lr}`, or a built-in; `{{lr}}` gives `{lr}`; all other
 /// braces are left alone. An absent parameter takes its option with it: the words `{lr}` (and a

@@ -313,7 +313,8 @@ TEST(Command, OtherBracesAreLeftAlone) {
                            "{lr",
                            "lr}",
                            "{{lr",
-                           "${HOME}",
+                           "echo ${HOME}",
+                           "${HOME}/x",
                            "$HOME",
                            "${",
                            "$",
@@ -351,10 +352,28 @@ TEST(Command, MistypedPlaceholdersAndMacrosGetASuggestion) {
   EXPECT_THAT(error_of({"t", "${args_no_hypens}"}, space),
               HasSubstr("did you mean ${args_no_hyphens}?"));
   EXPECT_THAT(error_of({"t", "--x ${args}"}, space), HasSubstr("must be a word of its own"));
+  for (const char* unknown : {"${nope}", "--x=${nope}"}) {
+    const std::string error = error_of({"t", unknown}, space);
+    EXPECT_THAT(error, HasSubstr("there is no macro ${nope}; known: ${env} ${interpreter}"));
+    EXPECT_THAT(error, HasSubstr("for the text itself ${{nope}}"));
+  }
+  EXPECT_THAT(error_of({"t", "${HOME}"}, space), HasSubstr("write ${envvar:HOME}"));
   EXPECT_THAT(error_of({"t", "--seed=${seed}"}, space), HasSubstr("without the dollar: {seed}"));
   EXPECT_THAT(error_of({"t", "${program}"}, space), HasSubstr("no `program:` is given"));
   EXPECT_THAT(error_of({""}, space), HasSubstr("no command to run"));
   EXPECT_FALSE(CommandTemplate::build({}, "", {}, space));
+}
+
+TEST(Command, DoubleBracesKeepTheTextOfAMacro) {
+  const Space space = space_of({dimension("lr", {"1e-3"})});
+  const auto last = [&](const char* word) { return words({"t", "{lr}", word}, space).back(); };
+  EXPECT_EQ(last("${{nope}}"), "${nope}");
+  EXPECT_EQ(last("--x=${{HOME}}"), "--x=${HOME}");
+  EXPECT_EQ(last("say ${{args}} ${{envvar:X}}"), "say ${args} ${envvar:X}");
+  EXPECT_EQ(last("${{lr}}"), "${lr}");
+  // Where `${…}` is left alone, so are these.
+  EXPECT_EQ(last("say ${{other}}"), "say ${{other}}");
+  EXPECT_EQ(last("${{ github }}"), "${{ github }}");
 }
 
 TEST(Command, ANameThatIsAlsoABuiltinNeedsItsPrefix) {

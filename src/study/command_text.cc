@@ -102,8 +102,49 @@ class Apart {
                                       std::to_string(at_ + 1) + ": " + message);
   }
 
+  // `${…}` that is the whole word, or all behind its `=`. Inside of other words it is left to a
+  // shell that the command may name.
+  [[nodiscard]] bool stands_alone(std::size_t length) const {
+    return at_ + length == text_.size() && (at_ == 0 || text_[at_ - 1] == '=') &&
+           text_.find_first_of(" \t\n;") == std::string_view::npos;
+  }
+
+  // `${{name}}` is the text `${name}` wherever that would mean something or be refused.
+  bool kept_dollar() {
+    if (macros_ != MacroUse::whole || at_ + 2 >= text_.size() || text_[at_ + 2] != '{')
+      return false;
+    const std::optional<std::string_view> name = inside(at_ + 2);
+    if (!name) return false;
+    const std::size_t length = name->size() + 5;
+    if (at_ + length > text_.size() || text_[at_ + length - 1] != '}') return false;
+    if (!name->starts_with("envvar:") && !macro_of(*name) && !is_parameter(*name) &&
+        !(looks_like_name(*name) && stands_alone(length))) {
+      return false;
+    }
+    literal(2);
+    ++at_;
+    literal(name->size() + 1);
+    ++at_;
+    return true;
+  }
+
+  [[nodiscard]] tl::unexpected<Error> no_macro(std::string_view name) const {
+    std::string message = "there is no macro ${" + std::string(name) + "}";
+    const auto near = nearest(name, macro_names());
+    if (near) {
+      message += "; did you mean ${" + *near + "}?";
+    } else {
+      message += "; known: ${" + join(macro_names(), "} ${") + "} ${envvar:NAME};";
+    }
+    const bool variable =
+        std::none_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+    if (variable) message += " for the variable write ${envvar:" + std::string(name) + "},";
+    return wrong(message + " for the text itself ${{" + std::string(name) + "}}");
+  }
+
   // `${…}`: a macro, or text that is none of our business.
   Status dollar() {
+    if (kept_dollar()) return {};
     const std::optional<std::string_view> name = inside(at_ + 1);
     if (!name) {
       literal(2);
@@ -127,10 +168,8 @@ class Apart {
       return wrong("placeholders are written without the dollar: {" + std::string(*name) + "}");
     }
     if (strict_ && looks_like_name(*name)) {
-      if (const auto near = nearest(*name, macro_names()); near && name->find('_') != name->npos) {
-        return wrong("there is no macro ${" + std::string(*name) + "}; did you mean ${" + *near +
-                     "}?");
-      }
+      const bool slip = name->find('_') != name->npos && nearest(*name, macro_names());
+      if (slip || (macros_ == MacroUse::whole && stands_alone(length))) return no_macro(*name);
     }
     literal(length);
     return {};

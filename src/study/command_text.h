@@ -46,7 +46,10 @@ enum class MacroUse {
 };
 
 /// Takes a text apart. `parameters` are all names of the space; with `strict`, names that look like
-/// a mistyped placeholder or macro are refused.
+/// a mistyped placeholder or macro are refused, and so is a `${name}` that is no macro where it is
+/// the whole word or all behind its `=`; `${{name}}` gives the text `${name}`. Inside of other
+/// words
+/// `${…}` is left to a shell.
 [[nodiscard]] Result<std::vector<TextPart>> take_apart(std::string_view text,
                                                        const std::vector<std::string>& parameters,
                                                        MacroUse macros, bool strict);

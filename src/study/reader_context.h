@@ -91,9 +91,12 @@ void read_keys(ReadContext& context, const YamlNode& node, const std::string& wh
   }
 }
 
-/// Scalars of the settings. `what` names the key in messages.
+/// Scalars of the settings. `what` names the key in messages; `for_null` is the remedy where
+/// nothing stands, which must be one that is not refused next.
+inline constexpr const char* kTextOrNoKey = "give it a text, or leave the key out";
 [[nodiscard]] Result<std::string> read_text(const ReadContext& context, const YamlNode& node,
-                                            const std::string& what);
+                                            const std::string& what,
+                                            const std::string& for_null = kTextOrNoKey);
 [[nodiscard]] Result<bool> read_bool(const ReadContext& context, const YamlNode& node,
                                      const std::string& what);
 [[nodiscard]] Result<std::uint64_t> read_count(

@@ -10,6 +10,7 @@ namespace {
 
 constexpr std::size_t kShownBytes = 96;  // of a long line, around the place
 constexpr std::size_t kListed = 20;      // more candidates do not fit a message
+constexpr std::size_t kFirst = 12;       // then only so many
 
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0U) == 0x80U; }
 
@@ -94,8 +95,10 @@ Error SourceText::error(std::size_t offset, const std::string& message,
 std::string suggest(std::string_view word, const std::vector<std::string>& candidates) {
   if (const auto near = nearest(word, candidates)) return "did you mean `" + *near + "`?";
   if (candidates.empty()) return {};
-  if (candidates.size() > kListed) return "docs/reference/sweep-file.md lists what there is";
-  return "known: " + join(candidates, ", ");
+  if (candidates.size() <= kListed) return "known: " + join(candidates, ", ");
+  const std::vector<std::string> first(candidates.begin(), candidates.begin() + kFirst);
+  return "known: " + join(first, ", ") + " and " + std::to_string(candidates.size() - kFirst) +
+         " more";
 }
 
 std::string in_ticks(std::string_view text) { return "`" + one_line(text, 60) + "`"; }

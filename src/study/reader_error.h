@@ -40,8 +40,8 @@ class SourceText {
   int word_index_ = 0;
 };
 
-/// "did you mean `x`?" when one candidate is near, else "known: a, b, c", or where to
-/// find them when they are too many.
+/// "did you mean `x`?" when one candidate is near, else "known: a, b, c", the first of them when
+/// they are too many.
 [[nodiscard]] std::string suggest(std::string_view word,
                                   const std::vector<std::string>& candidates);
 

@@ -163,7 +163,7 @@ TEST(ReaderErrors, EachSaysPlaceMistakeAndRemedy) {
             "`parameters`\n");
   EXPECT_EQ(
       error_of("- a\n"),
-      R"(sweep.yaml:1:1: the sweep file takes a map of keys; docs/reference/sweep-file.md lists what there is
+      R"(sweep.yaml:1:1: the sweep file takes a map of keys; known: name, description, project, entity, program, command, shell, params, bool_style, metric, method, parameters and 29 more
     - a
     ^
 )");
@@ -180,6 +180,78 @@ TEST(ReaderErrors, LongAndWideLinesAreCutAroundThePlace) {
   EXPECT_NE(error_of("command: [run]\nparameters: {a: 李李, b: {c: 1}}\n")
                 .find("    parameters: {a: 李李, b: {c: 1}}\n" + std::string(30, ' ') + "^\n"),
             std::string::npos);
+}
+
+TEST(ReaderErrors, ATabInTheIndentationIsNamed) {
+  EXPECT_EQ(
+      error_of("command: [t]\nparameters:\n\ta: [1, 2]\n"),
+      R"(sweep.yaml:3:1: a tab in the indentation, which YAML does not allow; indent with spaces
+    \ta: [1, 2]
+    ^
+)");
+  EXPECT_EQ(
+      error_of("command: [t]\nparameters:\n  a:\n  \tvalues: [1]\n"),
+      R"(sweep.yaml:4:3: a tab in the indentation, which YAML does not allow; indent with spaces
+      \tvalues: [1]
+      ^
+)");
+  EXPECT_EQ(
+      error_of("parameters:\n  a:\n    values:\n\t- 1\n"),
+      R"(sweep.yaml:4:1: a tab in the indentation, which YAML does not allow; indent with spaces
+    \t- 1
+    ^
+)");
+}
+
+// Who follows the advice gets no other error at that place.
+TEST(ReaderErrors, TheRemedyForNothingIsNotRefusedNext) {
+  const std::string rest = "parameters: {a: [1]}\n";
+  EXPECT_EQ(
+      error_of("program: null\n" + rest),
+      R"(sweep.yaml:1:10: `program` takes a text, not nothing; give it a text, or leave the key out
+    program: null
+             ^
+)");
+  EXPECT_EQ(error_of("program: t.py\n" + rest), "(no error)");
+  EXPECT_EQ(error_of("command: [t]\n" + rest), "(no error)");
+  EXPECT_EQ(
+      error_of("command: [t, null]\n" + rest),
+      R"(sweep.yaml:1:14: `command` takes a text, not nothing; quote null to mean the word, or take the entry out
+    command: [t, null]
+                 ^
+)");
+  EXPECT_EQ(error_of("command: [t, \"null\"]\n" + rest), "(no error)");
+  EXPECT_EQ(error_of("command: [t]\nenv: {X: }\n" + rest),
+            R"(sweep.yaml:2:10: `X` takes a text, not nothing; write "" for an empty text
+    env: {X: }
+             ^
+)");
+  EXPECT_EQ(error_of("command: [t]\nenv: {X: \"\"}\n" + rest), "(no error)");
+}
+
+TEST(ReaderErrors, TheKeyOfATextIsNamed) {
+  EXPECT_EQ(error_of("command: [t]\ndescription: [x]\n"),
+            R"(sweep.yaml:2:14: `description` takes a text, not a list
+    description: [x]
+                 ^
+)");
+}
+
+TEST(ReaderErrors, ACapBeyondAllNumbersIsRefusedWithItsRange) {
+  EXPECT_EQ(
+      error_of("command: [t]\nrun_cap: 9223372036854775808\n"),
+      R"(sweep.yaml:2:10: `run_cap` takes a whole number from 1 to 9223372036854775807, not `9223372036854775808`
+    run_cap: 9223372036854775808
+             ^
+)");
+  EXPECT_EQ(error_of("command: [t]\nrun_cap: 9223372036854775807\n"), "(no error)");
+}
+
+// There is no file of documentation where only the program is installed.
+TEST(ReaderErrors, KeysAreListedWhereNoneIsNear) {
+  const std::string error = error_of("command: [t]\nzzzzzzzz: 1\n");
+  EXPECT_NE(error.find("known: name, description, "), std::string::npos) << error;
+  EXPECT_EQ(error.find("docs/"), std::string::npos) << error;
 }
 
 }  // namespace

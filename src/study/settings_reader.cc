@@ -12,8 +12,10 @@ namespace seedbed {
 
 namespace {
 
+constexpr const char* kText = "give it a text";  // of a key that must be there
+
 Status read_metric_name(ReadContext& context, const YamlNode& node, StudyDraft& draft) {
-  Result<std::string> name = read_text(context, node, "`name` of `metric`");
+  Result<std::string> name = read_text(context, node, "`name` of `metric`", kText);
   if (!name) return propagate(name);
   if (name->empty()) return context.error(node, "the metric's name is empty");
   draft.spec.objective.metric = *name;
@@ -192,7 +194,7 @@ constexpr Key<RetrySpec> kRetryKeys[] = {
 };
 
 Status read_capture_file(ReadContext& context, const YamlNode& node, CaptureSpec& capture) {
-  Result<std::string> file = read_text(context, node, "`file`");
+  Result<std::string> file = read_text(context, node, "`file`", kText);
   if (!file) return propagate(file);
   if (file->empty()) return context.error(node, "`file` is empty");
   capture.file = *file;
@@ -200,7 +202,7 @@ Status read_capture_file(ReadContext& context, const YamlNode& node, CaptureSpec
 }
 
 Status read_capture_pattern(ReadContext& context, const YamlNode& node, CaptureSpec& capture) {
-  Result<std::string> pattern = read_text(context, node, "`pattern`");
+  Result<std::string> pattern = read_text(context, node, "`pattern`", kText);
   if (!pattern) return propagate(pattern);
   if (pattern->find("(?P<") == std::string::npos) {
     return context.error(node, "`pattern` has no named group",
@@ -234,7 +236,7 @@ Status read_rule(ReadContext& context, const YamlNode& node, StudyDraft& draft) 
     return context.error(node, "a rule of `early_terminate` is a map with a `type`",
                          "write early_terminate: {type: median, min_iter: 1, min_trials: 5}");
   }
-  Result<std::string> word = read_text(context, *type, "`type`");
+  Result<std::string> word = read_text(context, *type, "`type`", kText);
   if (!word) return propagate(word);
   if (*word != "nan" && *word != "median") {
     if (const auto near = nearest(*word, {"nan", "median"})) {
@@ -327,7 +329,8 @@ Status read_env(ReadContext& context, const YamlNode& node, StudyDraft& draft) {
     if (entry.key.starts_with("SEEDBED_")) {
       return context.error_at(entry.key_offset, "variables named SEEDBED_… are set by seedbed");
     }
-    Result<std::string> text = read_text(context, *entry.value, in_ticks(entry.key));
+    Result<std::string> text =
+        read_text(context, *entry.value, in_ticks(entry.key), "write \"\" for an empty text");
     if (!text) return propagate(text);
     draft.spec.env[entry.key] = *text;
   }

@@ -256,6 +256,27 @@ void merge_equal_values(ReadContext& context, PlacedDimension& placed) {
                              ", run once");
 }
 
+// `1` and `"1"` are two values, but tables, names and arguments show them alike.
+void warn_of_twins(ReadContext& context, const PlacedDimension& placed) {
+  std::map<std::string_view, const Value*> known;
+  for (const Value& value : placed.dimension.values) {
+    if (value.is_absent()) continue;
+    const auto [twin, added] = known.emplace(value.spelling(), &value);
+    if (added || *twin->second == value) continue;
+    std::string warning = placed.place.text() + ": `" + placed.dimension.name +
+                          "`: " + in_ticks(value.spelling()) + " is listed as " +
+                          std::string(kind_word(twin->second->kind())) + " and as " +
+                          std::string(kind_word(value.kind())) +
+                          ": two values, whose trials look the same; keep one, or write one apart";
+    // A parameter that branches of a union share is told once.
+    const auto& told = context.warnings;
+    if (std::find(told.begin(), told.end(), warning) == told.end()) {
+      context.warnings.push_back(std::move(warning));
+    }
+    return;
+  }
+}
+
 void merge_equal_rows(ReadContext& context, BranchDraft& branch) {
   if (!branch.rows) return;
   std::set<std::string> known;
@@ -411,6 +432,7 @@ Result<Space> assemble_space(ReadContext& context, StudyDraft& draft,
     }
     for (PlacedDimension& placed : branch.dimensions) {
       if (!zipped.contains(placed.dimension.name)) merge_equal_values(context, placed);
+      warn_of_twins(context, placed);
     }
     merge_equal_rows(context, branch);
   }

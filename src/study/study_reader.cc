@@ -2,6 +2,7 @@
 // words and options.
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "base/text.h"
 #include "study/reader_draft.h"
@@ -10,28 +11,46 @@ namespace seedbed {
 
 namespace {
 
+// Trials are numbered in the record by signed numbers of 64 bits.
+constexpr std::uint64_t kMostTrials = std::numeric_limits<std::int64_t>::max();
+
 const std::vector<std::string> kMethods = {"grid", "random", "sobol"};
 const std::vector<std::string> kOrders = {"given", "shuffled", "longest-first"};
 const std::vector<std::string> kBoolStyles = {"python", "true-false", "01"};
 
-template <std::string StudySpec::*Field>
-Status read_spec_text(ReadContext& context, const YamlNode& node, StudyDraft& draft) {
-  Result<std::string> text = read_text(context, node, "the key");
+Status read_spec_text(ReadContext& context, const YamlNode& node, const char* key,
+                      std::string& field) {
+  Result<std::string> text = read_text(context, node, key);
   if (!text) return propagate(text);
-  draft.spec.*Field = *text;
+  field = *text;
   return {};
 }
 
+Status read_description(ReadContext& context, const YamlNode& node, StudyDraft& draft) {
+  return read_spec_text(context, node, "`description`", draft.spec.description);
+}
+
+Status read_project(ReadContext& context, const YamlNode& node, StudyDraft& draft) {
+  return read_spec_text(context, node, "`project`", draft.spec.project);
+}
+
+Status read_entity(ReadContext& context, const YamlNode& node, StudyDraft& draft) {
+  return read_spec_text(context, node, "`entity`", draft.spec.entity);
+}
+
 Status read_name(ReadContext& context, const YamlNode& node, StudyDraft& draft) {
-  if (Status text = read_spec_text<&StudySpec::name>(context, node, draft); !text) return text;
-  if (draft.spec.name.empty()) return context.error(node, "the study's name is empty");
+  if (Status text = read_spec_text(context, node, "`name`", draft.spec.name); !text) return text;
+  if (draft.spec.name.empty())
+    return context.error(node, "the study's name is empty",
+                         "leave the key out for the file's name");
   return {};
 }
 
 Status read_program(ReadContext& context, const YamlNode& node, StudyDraft& draft) {
   Result<std::string> text = read_text(context, node, "`program`");
   if (!text) return propagate(text);
-  if (text->empty()) return context.error(node, "`program` is empty");
+  if (text->empty())
+    return context.error(node, "`program` is empty", "name the script, or leave the key out");
   draft.program = *text;
   if (!draft.command_place) draft.command_place = SourcePlace{context.source, node.offset};
   return {};
@@ -41,7 +60,8 @@ Status read_command(ReadContext& context, const YamlNode& node, StudyDraft& draf
   draft.command_place = SourcePlace{context.source, node.offset};
   Result<std::vector<std::string>> words = read_texts(context, node, "`command`");
   if (!words) return propagate(words);
-  if (words->empty() || words->front().empty()) return context.error(node, "`command` is empty");
+  if (words->empty() || words->front().empty())
+    return context.error(node, "`command` is empty", "write its words, or leave the key out");
   draft.command = std::move(*words);
   return {};
 }
@@ -127,7 +147,7 @@ Status read_sampler_seed(ReadContext& context, const YamlNode& node, StudyDraft&
 }
 
 Status read_run_cap(ReadContext& context, const YamlNode& node, StudyDraft& draft) {
-  Result<std::uint64_t> cap = read_count(context, node, "`run_cap`", 1);
+  Result<std::uint64_t> cap = read_count(context, node, "`run_cap`", 1, kMostTrials);
   if (!cap) return propagate(cap);
   draft.spec.run_cap = *cap;
   return {};
@@ -208,9 +228,9 @@ Status ignore_controller(ReadContext& context, const YamlNode&, StudyDraft&) {
 
 constexpr Key<StudyDraft> kStudyKeys[] = {
     {"name", "the study's name; else the file's", read_name},
-    {"description", "a text for people", read_spec_text<&StudySpec::description>},
-    {"project", "W&B's, recorded", read_spec_text<&StudySpec::project>},
-    {"entity", "W&B's, recorded", read_spec_text<&StudySpec::entity>},
+    {"description", "a text for people", read_description},
+    {"project", "W&B's, recorded", read_project},
+    {"entity", "W&B's, recorded", read_entity},
     {"program", "what `${program}` stands for", read_program},
     {"command", "the argument vector", read_command},
     {"shell", "`true`: `command` is one line for bash, with pipefail", read_shell},
@@ -333,7 +353,11 @@ Status apply_options(const StudySources& sources, StudyDraft& draft) {
     draft.seed_parameter_place.reset();
   }
   if (sources.limit) {
-    if (*sources.limit == 0) return fail(ErrorCode::usage, "--limit takes a number from 1");
+    if (*sources.limit == 0 || *sources.limit > kMostTrials) {
+      return fail(ErrorCode::usage, "--limit takes a whole number from 1 to " +
+                                        std::to_string(kMostTrials) + ", not " +
+                                        std::to_string(*sources.limit));
+    }
     spec.run_cap = sources.limit;
   }
   if (sources.sampler_seed) spec.sampler_seed = *sources.sampler_seed;

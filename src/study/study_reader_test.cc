@@ -164,7 +164,8 @@ TEST(StudyReader, CaseA3_BareWordsStayWordsWithOneWarning) {
   EXPECT_EQ(values(spec, "e"), "null:None text: text:none text:None");
   EXPECT_EQ(values(spec, "nan"), "text:nan text:.nan");
   EXPECT_EQ(values(spec, "z"), "text:007 text:0x10 text:1_000");
-  EXPECT_EQ(spec.warnings.size(), 7U);  // one for each parameter but q
+  // One for each parameter but q; for e another, since null and the word None look alike.
+  EXPECT_EQ(spec.warnings.size(), 8U);
   EXPECT_TRUE(holds(spec.warnings, "sweep.yaml:3:3: `c`: `no`, `NO` are words here"));
   EXPECT_TRUE(holds(spec.warnings, "`e` has a null value, which reaches the program as None"));
 }
@@ -331,6 +332,19 @@ TEST(StudyReader, TwoSpellingsOfOneValueAreMergedWithAWarning) {
   EXPECT_EQ(spec.space.dimension("x")->probabilities.size(), 3U);
   EXPECT_NEAR(spec.space.dimension("x")->probabilities[0], 0.3, 1e-12);
   EXPECT_TRUE(holds(spec.warnings, "`1e-3` and `0.001` are the same value"));
+}
+
+TEST(StudyReader, ValuesThatLookAlikeAreToldApart) {
+  const StudySpec spec =
+      must_read(std::string(kCommand) + "parameters:\n  x: [1, 2, \"1\"]\n  y: [true, 'True']\n");
+  ASSERT_EQ(spec.warnings.size(), 2U);
+  EXPECT_EQ(spec.warnings[0].find("sweep.yaml:3:3: `x`: `1` is listed as integer and as text"), 0U)
+      << spec.warnings[0];
+  EXPECT_NE(spec.warnings[1].find("`True` is listed as boolean and as text"), std::string::npos)
+      << spec.warnings[1];
+  EXPECT_EQ(points(spec).size(), 6U);
+  EXPECT_TRUE(
+      must_read(std::string(kCommand) + "parameters: {x: [!absent , \"\", a]}\n").warnings.empty());
 }
 
 TEST(StudyReader, ZipKeepsRepeatedValues) {

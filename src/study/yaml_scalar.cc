@@ -28,12 +28,12 @@ std::string node_word(const YamlNode& node) {
 }  // namespace
 
 Result<std::string> read_text(const ReadContext& context, const YamlNode& node,
-                              const std::string& what) {
+                              const std::string& what, const std::string& for_null) {
   if (node.is_scalar() && (node.tag.empty() || node.tag == "tag:yaml.org,2002:str")) {
     return node.text;
   }
   return context.error(node, what + " takes a text, not " + node_word(node),
-                       node.kind == YamlNode::Kind::null ? "write \"\" for an empty text" : "");
+                       node.kind == YamlNode::Kind::null ? for_null : "");
 }
 
 Result<bool> read_bool(const ReadContext& context, const YamlNode& node, const std::string& what) {
@@ -53,7 +53,9 @@ Result<std::uint64_t> read_count(const ReadContext& context, const YamlNode& nod
     if (read.ec == std::errc() && read.ptr == end && value >= least && value <= most) return value;
   }
   std::string range = " from " + std::to_string(least);
-  if (most != std::numeric_limits<std::uint64_t>::max()) range += " to " + std::to_string(most);
+  // An upper end that nobody reaches is only told to who went over it.
+  const bool huge = most > std::uint64_t{1} << 53U;
+  if (!huge || (node.is_scalar() && node.text.size() >= 16)) range += " to " + std::to_string(most);
   return context.error(node, what + " takes a whole number" + range + ", not " + node_word(node));
 }
 
@@ -115,7 +117,8 @@ Result<std::vector<std::string>> read_texts(const ReadContext& context, const Ya
     return texts;
   }
   for (const YamlPointer& item : node.items) {
-    Result<std::string> text = read_text(context, *item, what);
+    Result<std::string> text =
+        read_text(context, *item, what, "quote null to mean the word, or take the entry out");
     if (!text) return propagate(text);
     texts.push_back(std::move(*text));
   }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <unordered_map>
 
@@ -234,6 +235,28 @@ std::string remedy_for(const std::string& message, std::string_view rest) {
   return {};
 }
 
+// A tab in the white space that a line begins with, on the line of a syntax error or right beside
+// it: the library's own message rarely says so. Nothing when there is none.
+std::optional<std::size_t> tab_in_indentation(std::string_view text, std::size_t at) {
+  const auto line_start = [&](std::size_t offset) {
+    const std::size_t end = offset == 0 ? std::string_view::npos : text.rfind('\n', offset - 1);
+    return end == std::string_view::npos ? std::size_t{0} : end + 1;
+  };
+  const auto tab_of_line = [&](std::size_t start) -> std::optional<std::size_t> {
+    const std::size_t end = text.find_first_not_of(" \t", start);
+    const std::size_t tab = text.substr(0, end).find('\t', start);
+    if (tab == std::string_view::npos) return std::nullopt;
+    return tab;
+  };
+  const std::size_t here = line_start(std::min(at, text.size()));
+  if (const auto tab = tab_of_line(here)) return tab;
+  if (here > 0) {
+    if (const auto tab = tab_of_line(line_start(here - 1))) return tab;
+  }
+  const std::size_t next = text.find('\n', here);
+  return next == std::string_view::npos ? std::nullopt : tab_of_line(next + 1);
+}
+
 Status check_text(const SourceText& source) {
   const std::string& text = source.text();
   if (text.size() > kMaxBytes) {
@@ -283,6 +306,10 @@ Result<YamlPointer> parse_yaml(const SourceText& source) {
     return tl::unexpected(source.error(trouble.offset, trouble.message, trouble.remedy));
   } catch (const YAML::Exception& exception) {
     const auto at = static_cast<std::size_t>(std::max(exception.mark.pos, 0));
+    if (const auto tab = tab_in_indentation(text, at)) {
+      return tl::unexpected(source.error(
+          *tab, "a tab in the indentation, which YAML does not allow", "indent with spaces"));
+    }
     const std::string_view rest = std::string_view(text).substr(std::min(at, text.size()));
     return tl::unexpected(source.error(at, "this is not YAML: " + to_valid_utf8(exception.msg),
                                        remedy_for(exception.msg, rest)));

@@ -1,6 +1,10 @@
 """K1, K5, L5, L7: tables over seeds, status, looking without disturbing."""
 
 import json
+import os
+import sqlite3
+
+import pytest
 
 from conftest import wait_until
 
@@ -60,6 +64,67 @@ def test_case_L5_looking_does_not_disturb(box):
         looks += 1
     assert run.wait().code == 0
     assert box.count("completed") == 40 and looks > 0
+
+
+def overwrite_the_trials(path):
+    """The first page of the table of trials: found only when the trials are read."""
+    with sqlite3.connect(path) as database:
+        (page,) = database.execute(
+            "SELECT rootpage FROM sqlite_master WHERE name='trials'").fetchone()
+    database.close()
+    with open(path, "r+b") as file:
+        file.seek((page - 1) * 4096)
+        file.write(b"\xa5" * 4096)
+
+
+DAMAGES = {
+    "overwritten in the middle": overwrite_the_trials,
+    "cut to half": lambda path: os.truncate(path, path.stat().st_size // 2),
+    "cut to nothing": lambda path: os.truncate(path, 0),
+    "replaced by text": lambda path: path.write_text("no database\n" * 500),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_case_I7_looking_at_a_damaged_record_says_what_helps_and_changes_nothing(box, damage):
+    box.ok("run", "n=1..40", "--name", "s", "--metric", "loss", "--goal", "minimize", "--", "echo",
+           "loss={n}")
+    folder = box.study_dir("s")
+    DAMAGES[damage](folder / "study.db")
+
+    def everything():
+        return {path: (path.stat().st_mtime_ns, path.read_bytes() if path.is_file() else None)
+                for path in [folder, *folder.rglob("*")]}
+
+    before = everything()
+    said = set()
+    for words in (("status", "s"), ("status", "s", "--output", "json"), ("trials", "s"),
+                  ("compare", "s"), ("best", "s"), ("show", "3", "--study", "s"), ("export", "s")):
+        done = box.run(*words)
+        assert done.code == 4 and done.out == "", f"{words}: {done.text}"
+        said.add(done.err)
+    assert len(said) == 1, said
+    assert f"record of this study is damaged: {folder}/study.db (" in done.err, done.err
+    assert f"seedbed run --study {folder}\n" in done.err, done.err
+    listed = box.json("list")
+    assert [row["study"] for row in listed] == ["s"] and "damaged" in listed[0]["activity"], listed
+    assert everything() == before
+
+
+def test_a_narrower_space_does_not_count_what_never_ran_as_results(box):
+    first = box.run("run", "n=1..6", "--name", "s", "--halt", "first", "--slots", "1", "--", "sh", "-c",
+                    '[ "$1" != 2 ]', "x", "{n}")
+    assert first.code == 6, first.text
+    run = box.run("run", "n=1", "--name", "s", "--slots", "1", "--", "sh", "-c", '[ "$1" != 2 ]',
+                  "x", "{n}")
+    assert run.code == 0, run.text
+    waited = len(box.states()) - 2
+    assert waited > 0
+    status = box.run("status", "s")
+    assert f"outside the present space {waited + 1}, {waited} of them never run" in status.out, \
+        status.text
+    machine = json.loads(box.run("status", "s", "--output", "json").out)
+    assert (machine["outside"], machine["outside_never_run"]) == (waited + 1, waited)
 
 
 def test_list_shows_the_studies_here(box):

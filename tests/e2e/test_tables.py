@@ -283,7 +283,9 @@ workdir: {workdir}
         done = by_hand(box, trial)
         assert done.code == 0, done.text
         assert done.out.encode() == box.log(trial), repeat_line(box, trial)
-    assert repeat_line(box, 1) in box.ok("show", "1", "--study", "s").out
+    # For people in pieces that can be pasted.
+    shown = box.ok("show", "1", "--study", "s").out.replace(" \\\n  ", " ")
+    assert repeat_line(box, 1) in shown
 
 
 def test_case_I13_the_line_repeats_a_trial_that_reads_its_parameters_from_a_file(box):

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <charconv>
 
+#include "base/local_time.h"
 #include "base/text.h"
 #include "env/posix/identity.h"
 
@@ -51,10 +52,11 @@ bool write_holder(int file, const LockHolder& holder) {
 
 tl::unexpected<Error> in_use(const std::string& study_dir,
                              const std::optional<LockHolder>& holder) {
-  const std::string who = holder ? fmt::format("by PID {} on host {} since {} ({})", holder->pid,
-                                               one_line(holder->host), one_line(holder->since),
-                                               one_line(holder->command, 200))
-                                 : std::string("by another controller that is just starting");
+  const std::string who =
+      holder
+          ? fmt::format("by PID {} on host {} since {} ({})", holder->pid, one_line(holder->host),
+                        one_line(local_time_of(holder->since)), one_line(holder->command, 200))
+          : std::string("by another controller that is just starting");
   return fail(ErrorCode::in_use,
               fmt::format("{}: in use {}; look in with `seedbed attach --study {}`, or add trials "
                           "with `seedbed add --study {} NAME=SPEC`",
@@ -119,8 +121,8 @@ Result<StudyLock> StudyLock::acquire(const std::string& study_dir, const Options
         ErrorCode::in_use,
         fmt::format("{}: held by PID {} on host {} since {}, which cannot be checked from host {}; "
                     "if that controller is gone, use --take-over",
-                    study_dir, found->pid, one_line(found->host), one_line(found->since),
-                    host_name()));
+                    study_dir, found->pid, one_line(found->host),
+                    one_line(local_time_of(found->since)), host_name()));
   }
   if (found && found->host == host_name() &&
       is_running(found->pid, found->start_ticks, found->boot_id) && found->pid != ::getpid()) {

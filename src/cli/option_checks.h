@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class Option;
+}
+
+// What options of several commands have in common. The parser's own messages name C++ conversions;
+// these say what the option takes.
+
+namespace seedbed {
+
+/// A whole number in this range, both ends included.
+CLI::Option* whole_number(CLI::Option* option, std::uint64_t least, std::uint64_t most);
+
+/// A number above zero, up to a million.
+CLI::Option* positive_number(CLI::Option* option);
+
+/// One of these words.
+CLI::Option* one_of(CLI::Option* option, std::vector<std::string> words);
+
+/// For options that may be given several times: one value each, so that words behind it stay words.
+CLI::Option* repeatable(CLI::Option* option);
+
+}  // namespace seedbed

@@ -1,0 +1,136 @@
+#include "controller/before_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "controller/proposal_source.h"
+#include "study/folder_name.h"
+
+namespace seedbed {
+namespace {
+
+constexpr std::uint64_t kMostWalked = 100'000;
+constexpr std::uint64_t kMostLooks = 2 * kMostWalked;  // `where` may drop nearly all
+
+void count(TrialState state, DoneBefore& counts) {
+  switch (state) {
+    case TrialState::completed:
+    case TrialState::pruned:
+    case TrialState::cancelled:
+      ++counts.done;
+      break;
+    case TrialState::failed:
+      ++counts.failed;
+      break;
+    case TrialState::waiting:
+    case TrialState::running:
+      ++counts.left;
+      break;
+  }
+}
+
+}  // namespace
+
+Result<std::optional<AttemptSetup::Prepared>> prepare_first(const StudySpec& spec,
+                                                            const Sampler& sampler,
+                                                            AttemptSetup& dry_setup) {
+  const ProposalsMade first = collect_proposals(sampler, spec.sampler_seed, 0, 1);
+  if (!first.error.empty()) return fail(ErrorCode::usage, first.error);
+  if (first.points.empty()) {
+    if (!first.exhausted) return std::nullopt;
+    return fail(ErrorCode::usage, "the space has no point: `where` drops every one");
+  }
+  TrialStatus trial;
+  trial.number = 1;
+  trial.point = first.points[0].point;
+  trial.folder = trial_folder_name(1, trial.point, spec.space.varying());
+  auto prepared = dry_setup.prepare(trial, {1, 1}, Allocation{});
+  if (!prepared) return std::nullopt;
+  return std::move(*prepared);
+}
+
+Status check_first_command(const StudySpec& spec, const Sampler& sampler, AttemptSetup& dry_setup,
+                           const SetupContext& context) {
+  const auto prepared = prepare_first(spec, sampler, dry_setup);
+  if (!prepared) return propagate(prepared);
+  if (!*prepared || spec.command.options().shell) return {};
+  Variables variables = base_variables(context.surroundings);
+  for (const auto& [name, value] : spec.env) variables[name] = value;
+  return check_program((**prepared).order.argv, context.working_dir, variables);
+}
+
+std::string DoneBefore::text() const {
+  const std::uint64_t ended = done + failed;
+  if (ended == 0) return {};
+  std::string text =
+      fmt::format("{} of {} trial{} done before", ended, total(), total() == 1 ? "" : "s");
+  if (failed > 0) text += fmt::format(", {} of them failed", failed);
+  return text;
+}
+
+KnownTrials known_trials(const StudyState& state, const std::string& command) {
+  KnownTrials known;
+  for (const auto& [number, trial] : state.trials()) {
+    if (state.command_of(trial) == command) {
+      known[trial.point.identity()] = {trial.state, trial.added};
+    }
+  }
+  return known;
+}
+
+void RecordedTrials::take(const Entry& entry) {
+  const auto find = [this](TrialNumber number) -> KnownTrial* {
+    const auto trial = trials_.find(number);
+    return trial == trials_.end() ? nullptr : &trial->second.known;
+  };
+  if (const auto* space = std::get_if<SpaceSet>(&entry.record)) {
+    space_ = *space;
+  } else if (const auto* made = std::get_if<TrialProposed>(&entry.record)) {
+    trials_[made->trial] = {made->point.identity(),
+                            space_ ? space_->command_identity : "",
+                            {TrialState::waiting, made->added}};
+  } else if (const auto* kept = std::get_if<TrialKept>(&entry.record)) {
+    if (KnownTrial* trial = find(kept->trial)) trial->added = trial->added || kept->added;
+  } else if (const auto* finished = std::get_if<TrialFinished>(&entry.record)) {
+    if (KnownTrial* trial = find(finished->trial)) trial->state = finished->state;
+  } else if (const auto* opened = std::get_if<TrialReopened>(&entry.record)) {
+    if (KnownTrial* trial = find(opened->trial)) trial->state = TrialState::waiting;
+  }
+}
+
+KnownTrials RecordedTrials::of_command(const std::string& command) const {
+  KnownTrials known;
+  for (const auto& [number, trial] : trials_) {
+    if (trial.command == command) known[trial.identity] = trial.known;
+  }
+  return known;
+}
+
+std::optional<DoneBefore> count_done_before(const StudySpec& spec, const Sampler& sampler,
+                                            const KnownTrials& known) {
+  const std::uint64_t limit = spec.run_cap.value_or(kMostWalked);
+  if (limit > kMostWalked) return std::nullopt;
+  DoneBefore counts;
+  std::set<std::string> met;
+  ProposalsMade made;
+  while (!made.exhausted && met.size() < limit) {
+    made = collect_proposals(sampler, spec.sampler_seed, made.next, limit - met.size());
+    if (!made.error.empty() || made.next > kMostLooks) return std::nullopt;
+    for (const ProposalsMade::One& one : made.points) {
+      std::string identity = one.point.identity();
+      const auto trial = known.find(identity);
+      if (!met.insert(std::move(identity)).second) continue;
+      count(trial == known.end() ? TrialState::waiting : trial->second.state, counts);
+    }
+  }
+  if (!made.exhausted && !spec.run_cap) return std::nullopt;
+  for (const auto& [identity, trial] : known) {
+    if (trial.added && !met.contains(identity)) count(trial.state, counts);
+  }
+  return counts;
+}
+
+}  // namespace seedbed

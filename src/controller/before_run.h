@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "controller/attempt_setup.h"
+#include "engine/state.h"
+#include "samplers/sampler.h"
+#include "study/study_spec.h"
+
+// What `run` looks at before anything starts, and `plan` tells.
+
+namespace seedbed {
+
+/// How the first point of the space would be run. Nothing where that point alone is at fault: its
+/// own attempt will say so.
+[[nodiscard]] Result<std::optional<AttemptSetup::Prepared>> prepare_first(const StudySpec& spec,
+                                                                          const Sampler& sampler,
+                                                                          AttemptSetup& dry_setup);
+
+/// The first point of the space must give a command that can run.
+[[nodiscard]] Status check_first_command(const StudySpec& spec, const Sampler& sampler,
+                                         AttemptSetup& dry_setup, const SetupContext& context);
+
+/// The trials of a space by what a study already knows of them.
+struct DoneBefore {
+  std::uint64_t done = 0;  ///< completed, pruned, cancelled
+  std::uint64_t failed = 0;
+  std::uint64_t left = 0;  ///< to run: waiting, or not proposed yet
+
+  [[nodiscard]] std::uint64_t total() const { return done + failed + left; }
+  /// `12 of 27 trials done before`, with the failed ones among them; empty when there are none.
+  [[nodiscard]] std::string text() const;
+};
+
+/// A study's trials of one command, by the identity of their points.
+struct KnownTrial {
+  TrialState state = TrialState::waiting;
+  bool added = false;
+};
+using KnownTrials = std::map<std::string, KnownTrial>;
+
+[[nodiscard]] KnownTrials known_trials(const StudyState& state, const std::string& command);
+
+/// The same from the records as they are: what does not fit together is passed over, since looking
+/// at a damaged study must not end the program. Repairing it is `run`'s.
+class RecordedTrials {
+ public:
+  void take(const Entry& entry);
+  [[nodiscard]] KnownTrials of_command(const std::string& command) const;
+  [[nodiscard]] const SpaceSet* latest_space() const { return space_ ? &*space_ : nullptr; }
+
+ private:
+  struct Trial {
+    std::string identity;
+    std::string command;
+    KnownTrial known;
+  };
+  std::map<TrialNumber, Trial> trials_;
+  std::optional<SpaceSet> space_;
+};
+
+/// Walks the space as a run would, beside the known trials of its command; added ones stay in it.
+/// Nothing for a space of more than 100,000 points, which would take long.
+[[nodiscard]] std::optional<DoneBefore> count_done_before(const StudySpec& spec,
+                                                          const Sampler& sampler,
+                                                          const KnownTrials& known);
+
+}  // namespace seedbed
