@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/bytes.h"
 #include "base/local_time.h"
 #include "base/number_text.h"
 #include "base/shown_text.h"

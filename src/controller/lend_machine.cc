@@ -74,8 +74,10 @@ Result<StudyLending> lend_machine(const StudySpec& spec, std::optional<std::uint
     result.inventory.devices = result.devices->devices;
     on_devices = fitting_on_devices(result.inventory, result.request);
     if (!spec.resources.cpus && on_devices > 0) {
-      const double part = static_cast<double>(result.machine.usable()) / on_devices;
-      result.request.cpus = part >= 1 ? std::floor(part) : part;
+      // Whole cores, or a core for so many that all of them find a place.
+      const auto cores = static_cast<double>(result.machine.usable());
+      const double part = cores / on_devices;
+      result.request.cpus = part >= 1 ? std::floor(part) : 1 / std::ceil(on_devices / cores);
     }
   }
   Lending lending = make_lending(result.machine, result.request, slots);

@@ -12,7 +12,7 @@
 namespace seedbed {
 namespace {
 
-using Surroundings = std::map<std::string, std::string>;
+using Surroundings = EnvironmentVariables;
 
 constexpr int kMostDevices = 1024;
 
@@ -197,6 +197,7 @@ bool is_of_seedbed(std::int64_t pid) {
 
 std::set<std::string> busy_devices(const GpuReport& report, const std::vector<Device>& devices) {
   std::set<std::string> busy;
+  if (report.source.empty() && report.problem.empty()) return busy;  // no driver: named by hand
   for (const Device& device : devices) {
     if (device.uuid.empty()) continue;
     const auto gpu = std::find_if(report.gpus.begin(), report.gpus.end(),

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -13,6 +14,8 @@
 // Which GPUs a study may hand out: what the driver tells, within what the surroundings allow.
 
 namespace seedbed {
+
+using EnvironmentVariables = std::map<std::string, std::string, std::less<>>;
 
 struct DeviceSet {
   std::vector<Device> devices;
@@ -38,9 +41,9 @@ struct DeviceSet {
 ///
 /// Errors (`usage`): `--gpus` that is no such list, names what is not visible, or asks for more
 /// than is there.
-[[nodiscard]] Result<DeviceSet> choose_devices(
-    const GpuReport& report, const std::map<std::string, std::string>& surroundings,
-    const std::string& by_hand);
+[[nodiscard]] Result<DeviceSet> choose_devices(const GpuReport& report,
+                                               const EnvironmentVariables& surroundings,
+                                               const std::string& by_hand);
 
 /// Ids of the devices that nothing new should go to: a program computes there that no seedbed has
 /// started (one of another user, too), or its driver does not answer. A process that cannot be seen
@@ -50,9 +53,9 @@ struct DeviceSet {
 
 /// What a trial with these shares finds in its environment: the visible-device variable (empty
 /// without a share) and the order in which CUDA counts, unless the user has set that.
-[[nodiscard]] std::map<std::string, std::string> device_variables(
-    const DeviceSet& set, const std::vector<DeviceShare>& shares,
-    const std::map<std::string, std::string>& surroundings);
+[[nodiscard]] EnvironmentVariables device_variables(const DeviceSet& set,
+                                                    const std::vector<DeviceShare>& shares,
+                                                    const EnvironmentVariables& surroundings);
 
 /// `0,1`: one of the three forms in which a command may name its devices.
 enum class DeviceForm {

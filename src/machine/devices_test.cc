@@ -9,7 +9,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using Surroundings = std::map<std::string, std::string>;
+using Surroundings = EnvironmentVariables;
 
 GpuReport cards(int count) {
   GpuReport report;
@@ -144,6 +144,19 @@ TEST(Devices, CaseF4_CountedByBusUnlessTheUserHasSetTheOrder) {
   EXPECT_THAT(words(set), ElementsAre("GPU-a000", "GPU-b000")) << "an index would say nothing";
   EXPECT_EQ(device_variables(set, {{"GPU-b000", 1}}, fastest),
             (Surroundings{{"CUDA_VISIBLE_DEVICES", "GPU-b000"}}));
+}
+
+TEST(Devices, BusyIsWhereSomebodyElseComputes) {
+  GpuReport report = cards(4);
+  report.gpus[0].processes = {{1, std::nullopt}};  // init is no trial
+  report.gpus[1].processes.emplace();
+  report.gpus[2].problem = "GPU is lost";
+  const auto devices = must_choose(cards(4), {}).devices;
+  EXPECT_EQ(busy_devices(report, devices), (std::set<std::string>{"GPU-a000", "GPU-c000"}));
+  EXPECT_TRUE(busy_devices({}, devices).empty()) << "named by hand, without a driver";
+  GpuReport silent;
+  silent.problem = "no answer";
+  EXPECT_EQ(busy_devices(silent, devices).size(), 4U);
 }
 
 TEST(Devices, NoShareIsAnEmptyVariable) {

@@ -54,7 +54,7 @@ TEST(MachineLocks, ALookTellsOthersAndTakesNothing) {
   MachineLocks other(own_space());
   Inventory inventory;
   inventory.cores = {{0, 0}, {1, 1}, {2, 2}};
-  inventory.devices = {{"0", "GPU-a"}, {"1", "GPU-b"}};
+  inventory.devices = {{"0", "GPU-a", 0, 0, -1, ""}, {"1", "GPU-b", 1, 0, -1, ""}};
   Allocation some = of_cores({1});
   some.devices = {{"GPU-b", 1}};
   ASSERT_TRUE(one.take({1, 1}, some).empty());

@@ -24,7 +24,8 @@ std::int64_t share_of(const Request& request, const Device& device) {
   if (request.gpus > 0) return std::min(to_micro(request.gpus), kWhole);
   if (device.memory == 0) return kWhole;
   const double part = static_cast<double>(request.gpu_memory) / static_cast<double>(device.memory);
-  return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::ceil(part * kWhole)), 1, kWhole);
+  // Rounded down: three thirds must fit. What that gives away is a millionth of the device.
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(part * kWhole), 1, kWhole);
 }
 
 bool wants_devices(const Request& request) { return request.gpus > 0 || request.gpu_memory > 0; }

@@ -396,7 +396,7 @@ TEST(PlacementProperty, NothingIsEverLentTwice) {
           const bool last = i + 1 == held.cores.size();
           cores[held.cores[i]] += last && fraction > 1e-9 ? fraction : 1;
         }
-        std::set<int> own;
+        std::set<std::string> own;
         for (const DeviceShare& share : held.devices) {
           ASSERT_TRUE(own.insert(share.device).second) << "two shares of one device";
           devices[share.device] += share.share;

@@ -398,7 +398,7 @@ Record take_note_added(Fields& fields) {
 using Take = Record (*)(Fields&);
 
 const std::map<std::string_view, Take>& kinds() {
-  static_assert(std::variant_size_v<Record> == 20, "a new kind of record needs its line here");
+  static_assert(std::variant_size_v<Record> == 21, "a new kind of record needs its line here");
   static const std::map<std::string_view, Take> table = {
       {record_word(SpaceSet{}), take_space_set},
       {record_word(RunStarted{}), take_run_started},

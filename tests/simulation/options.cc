@@ -28,7 +28,9 @@ void choose_resources(Random& random, EngineConfig& config) {
     config.request.memory = 2'000 + random.below(8'000);
   }
   if (often(random, 20)) {
-    for (int i = 0; i < 2; ++i) config.inventory.devices.push_back({std::to_string(i)});
+    for (int i = 0; i < 2; ++i) {
+      config.inventory.devices.push_back({std::to_string(i), "", i, 0, -1, ""});
+    }
     const double gpus[] = {1, 0.5, 0.3, 2};
     config.request.gpus = gpus[random.below(4)];
   }
