@@ -261,4 +261,18 @@ std::string format_number(double value) {
   return text;
 }
 
+std::string number_ranges(std::vector<int> numbers) {
+  std::sort(numbers.begin(), numbers.end());
+  std::string out;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t last = i;
+    while (last + 1 < numbers.size() && numbers[last + 1] <= numbers[last] + 1) ++last;
+    if (!out.empty()) out += ',';
+    out += std::to_string(numbers[i]);
+    if (numbers[last] != numbers[i]) out += "-" + std::to_string(numbers[last]);
+    i = last + 1;
+  }
+  return out;
+}
+
 }  // namespace seedbed

@@ -38,4 +38,7 @@ namespace seedbed {
 /// `0.1`, `1e-05` (as Python's repr), `nan`, `inf`, `-inf`.
 [[nodiscard]] std::string format_number(double value);
 
+/// `0`, `0-3,8`: numbers of CPUs, say, as people write them.
+[[nodiscard]] std::string number_ranges(std::vector<int> numbers);
+
 }  // namespace seedbed

@@ -76,6 +76,7 @@ void add_control_commands(CLI::App& app,
 void add_attach_command(CLI::App& app, Invocation& invocation);
 void add_clean_command(CLI::App& app, Invocation& invocation);
 void add_doctor_command(CLI::App& app, Invocation& invocation);
+void add_gpu_report_command(CLI::App& app, Invocation& invocation);
 void add_capture_test_command(CLI::App& app, Invocation& invocation);
 
 }  // namespace seedbed

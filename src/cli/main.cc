@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "cli/invocation.h"
+#include "machine/gpus.h"
 
 namespace seedbed {
 namespace {
@@ -42,6 +43,7 @@ constexpr Command kCommands[] = {
     {"clean", add_clean_command},
     {"doctor", add_doctor_command},
     {"capture-test", add_capture_test_command},
+    {kGpuReportCommand, add_gpu_report_command},
 };
 
 /// Only what the first word names, if it names something: to set up the options of all commands

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/bytes.h"
 #include "base/local_time.h"
 #include "base/number_text.h"
 #include "base/shown_text.h"
@@ -14,11 +15,11 @@
 #include "controller/attempt_setup.h"
 #include "controller/before_run.h"
 #include "controller/held_study.h"
+#include "controller/lend_machine.h"
 #include "controller/proposal_source.h"
 #include "env/posix/files.h"
 #include "env/posix/identity.h"
 #include "env/posix/study_lock.h"
-#include "machine/machine.h"
 #include "results/study_reader.h"
 #include "samplers/sampler.h"
 #include "study/folder_name.h"
@@ -44,7 +45,8 @@ struct PlannedTrial {
 struct Plan {
   std::string trials;  ///< `24 trials`, `at most 24 trials`, `endless`
   Json count;
-  Machine machine;
+  std::string machine;
+  Request request;
   std::uint32_t slots = 1;
   std::vector<std::string> warnings;
   std::vector<std::string> refusals;  ///< why `run` would not start
@@ -77,7 +79,7 @@ Status look_at_study(const RunRequest& request, const Sampler& sampler, Plan& pl
 
 /// The checks that `run` makes before it starts anything.
 void find_refusals(const RunRequest& request, bool yes, const Sampler& sampler, AttemptSetup& setup,
-                   const SetupContext& context, const Lending& lending, Plan& plan) {
+                   const SetupContext& context, const StudyLending& lending, Plan& plan) {
   const auto take = [&plan](const Status& status) {
     if (!status) plan.refusals.push_back(status.error().message);
   };
@@ -85,8 +87,7 @@ void find_refusals(const RunRequest& request, bool yes, const Sampler& sampler, 
   take(check_size(request.spec, yes));
   if (const auto config = engine_config(request.spec); !config) take(propagate(config));
   if (const auto pruners = make_pruners(request.spec); !pruners) take(propagate(pruners));
-  const Request wanted = request_of(request.spec.resources);
-  take(Placement(lending.inventory).can_ever_fit(wanted));
+  take(Placement(lending.inventory).can_ever_fit(lending.request));
   take(check_first_command(request.spec, sampler, setup, context));
 }
 
@@ -122,6 +123,16 @@ Result<std::string> count_trials(const StudySpec& spec, const Sampler& sampler, 
                      count.value == 1 ? "" : "s");
 }
 
+/// ` and 1 GPU`, ` and 0.25 of a GPU`, ` and 8GiB of a GPU`; empty without any.
+std::string gpus_text(const Request& request) {
+  if (request.gpu_memory > 0) return " and " + format_bytes(request.gpu_memory) + " of a GPU";
+  if (request.gpus <= 0) return {};
+  const std::string count = number_text(request.gpus);
+  return request.gpus < 1   ? " and " + count + " of a GPU"
+         : request.gpus > 1 ? " and " + count + " GPUs"
+                            : " and 1 GPU";
+}
+
 std::string shown_values(const Dimension& dimension) {
   if (!dimension.finite() || dimension.values.empty()) {
     return dimension.distribution ? dimension.distribution->describe() : "";
@@ -147,18 +158,20 @@ Result<Plan> make_plan(const RunRequest& request, bool yes) {
   auto counted = count_trials(spec, **sampler, plan.count);
   if (!counted) return propagate(counted);
   plan.trials = *counted;
-  plan.machine = read_machine();
-  const Request wanted = request_of(spec.resources);
-  Lending lending = make_lending(plan.machine, wanted, request.slots ? request.slots : spec.slots);
-  plan.slots = lending.inventory.slots;
+  auto lending = lend_machine(spec, request.slots, request.gpus, request.surroundings);
+  if (!lending) return propagate(lending);
+  plan.machine = lending->describe();
+  plan.slots = lending->inventory.slots;
+  plan.request = lending->request;
   plan.warnings = spec.warnings;
-  for (std::string& warning : lending.warnings) plan.warnings.push_back(std::move(warning));
+  for (std::string& warning : lending->warnings) plan.warnings.push_back(std::move(warning));
 
   SetupContext context;
   context.study_dir = request.study_dir;
   context.working_dir = request.working_dir;
   context.surroundings = request.surroundings;
   context.host = host_name();
+  context.devices = lending->devices;
   context.write_files = false;
   if (!spec.template_file.empty()) {
     auto text = read_file(spec.template_file);
@@ -166,8 +179,8 @@ Result<Plan> make_plan(const RunRequest& request, bool yes) {
     context.template_text = std::move(*text);
   }
   auto setup = make_attempt_setup(spec, context);
-  find_refusals(request, yes, **sampler, *setup, context, lending, plan);
-  Placement placement(lending.inventory);
+  find_refusals(request, yes, **sampler, *setup, context, *lending, plan);
+  Placement placement(lending->inventory);
   const ProposalsMade made = collect_proposals(
       **sampler, spec.sampler_seed, 0, std::min(kShownTrials, spec.run_cap.value_or(kShownTrials)));
   if (!made.error.empty()) return fail(ErrorCode::usage, made.error);
@@ -177,8 +190,13 @@ Result<Plan> make_plan(const RunRequest& request, bool yes) {
     planned.trial.point = one.point;
     planned.trial.folder = trial_folder_name(planned.trial.number, one.point, spec.space.varying());
     const AttemptId attempt{planned.trial.number, 1};
-    const Allocation allocation = placement.place(wanted).value_or(Allocation{});
-    auto prepared = setup->prepare(planned.trial, attempt, allocation);
+    auto allocation = placement.place(plan.request);
+    if (!allocation) {  // all are lent: the next one starts when they have ended
+      placement = Placement(lending->inventory);
+      allocation = placement.place(plan.request).value_or(Allocation{});
+    }
+    placement.lend(*allocation);
+    auto prepared = setup->prepare(planned.trial, attempt, *allocation);
     if (prepared) {
       planned.argv = prepared->order.argv;
       const Json details = Json::parse(prepared->details_json);
@@ -233,9 +251,9 @@ void print_text(const RunRequest& request, const Plan& plan) {
   const StudySpec& spec = request.spec;
   std::string text = fmt::format("{}: {}\n", request.name, plan.trials);
   text += fmt::format("  records   {}\n", request.study_dir);
-  text += fmt::format("  machine   {}; {} at once, {} core{} each\n", plan.machine.describe(),
-                      plan.slots, number_text(spec.resources.cpus),
-                      spec.resources.cpus == 1 ? "" : "s");
+  text += fmt::format("  machine   {}; {} at once, {} core{}{} each\n", plan.machine, plan.slots,
+                      number_text(plan.request.cpus), plan.request.cpus == 1 ? "" : "s",
+                      gpus_text(plan.request));
   if (!spec.objective.metric.empty()) {
     text += fmt::format("  metric    {} ({})\n", one_line(spec.objective.metric),
                         spec.objective.goal == Goal::maximize ? "maximize" : "minimize");
@@ -293,7 +311,7 @@ void print_json(const RunRequest& request, const Plan& plan) {
   json["study_dir"] = request.study_dir;
   json["count"] = plan.count;
   json["slots"] = plan.slots;
-  json["machine"] = plan.machine.describe();
+  json["machine"] = plan.machine;
   if (!spec.objective.metric.empty()) {
     json["metric"] = {{"name", spec.objective.metric},
                       {"goal", spec.objective.goal == Goal::maximize ? "maximize" : "minimize"}};

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <charconv>
+#include <cmath>
 #include <cstring>
 #include <filesystem>
 #include <limits>
@@ -188,6 +190,31 @@ std::string derive_name(const RunOptions& options, const Invocation& invocation,
   return name_of_command(spec.command);
 }
 
+Status read_gpus_per_trial(const std::string& text, ResourceSpec& resources) {
+  double number = 0;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (read.ec != std::errc() || read.ptr != text.data() + text.size()) {
+    auto bytes = parse_bytes(text);
+    if (!bytes || *bytes == 0) {
+      return fail(ErrorCode::usage,
+                  fmt::format("--gpus-per-trial {}: write 1, 2, 0.25, or the memory of a part of "
+                              "one: 8GiB",
+                              text));
+    }
+    resources.gpus = 0;
+    resources.gpu_memory = *bytes;
+    return {};
+  }
+  if (!(number > 0) || number > 1024 || (number > 1 && number != std::floor(number))) {
+    return fail(
+        ErrorCode::usage,
+        fmt::format("--gpus-per-trial {}: neither a number of devices nor a share below 1", text));
+  }
+  resources.gpus = number;
+  resources.gpu_memory = 0;
+  return {};
+}
+
 Status apply_resources(const RunOptions& options, StudySpec& spec) {
   if (options.cpus) spec.resources.cpus = *options.cpus;
   if (!options.memory.empty()) {
@@ -195,10 +222,10 @@ Status apply_resources(const RunOptions& options, StudySpec& spec) {
     if (!bytes) return tl::unexpected(bytes.error().with_context("--memory"));
     spec.resources.memory = *bytes;
   }
-  if (!options.gpus.empty()) {
-    return fail(ErrorCode::usage,
-                "--gpus: this version of seedbed does not manage GPUs yet; leave it out, and the "
-                "trials see the devices that you see");
+  if (!options.gpus_per_trial.empty()) {
+    if (Status read = read_gpus_per_trial(options.gpus_per_trial, spec.resources); !read) {
+      return read;
+    }
   }
   if (options.launcher != "local") {
     return fail(ErrorCode::usage, fmt::format("--launcher {}: this version of seedbed has the "
@@ -236,7 +263,9 @@ void add_run_options(CLI::App& command, Invocation& invocation, RunOptions& opti
                                 "Keep only points where this holds; may be repeated"));
   positive_number(command.add_option("--cpus", options.cpus, "Cores per trial"));
   command.add_option("--memory", options.memory, "Memory per trial (4GiB)");
-  command.add_option("--gpus", options.gpus, "Not in this version");
+  command.add_option("--gpus", options.gpus,
+                     "GPUs to hand out: 4, 0,2, UUIDs, all; alone: one a trial");
+  command.add_option("--gpus-per-trial", options.gpus_per_trial, "1, 2, 0.25 or 8GiB");
   command.add_option("--launcher", options.launcher, "local")->capture_default_str();
   command.add_option("--seed-parameter", options.seed_parameter,
                      "The parameter that makes replicates; none");
@@ -291,6 +320,7 @@ Result<RunRequest> read_run(const Invocation& invocation, const RunOptions& opti
   if (error) return fail(ErrorCode::machine, "the current folder: " + error.message());
   request.surroundings = surrounding_variables(environ);
   request.slots = options.slots;
+  request.gpus = options.gpus;
   request.grace = *grace;
   request.new_command = options.new_command;
   request.retry_failed = options.retry_failed;

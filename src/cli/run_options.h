@@ -17,7 +17,8 @@ namespace seedbed {
 /// The options of `run` and `plan`, as given.
 struct RunOptions {
   std::vector<std::string> words;  ///< FILE and NAME=SPEC
-  std::string name, method, order, halt, metric, goal, bool_style, seed_parameter, memory, gpus;
+  std::string name, method, order, halt, metric, goal, bool_style, seed_parameter, memory, gpus,
+      gpus_per_trial;
   std::string launcher = "local";
   std::string grace = "10s";
   std::string on_interrupt = "stop";

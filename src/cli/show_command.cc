@@ -52,6 +52,15 @@ std::string environment_lines(const AttemptDetails& attempt) {
   return wrap_words(words, indent).substr(words.empty() ? 0 : indent.size());
 }
 
+/// `0, GPU-1234 (NVIDIA H200), 0.5 of it`.
+std::string gpu_text(const AttemptDetails::LentDevice& device) {
+  std::string text = one_line(device.index ? std::to_string(*device.index) : device.word);
+  if (!device.uuid.empty() && device.uuid != text) text += ", " + one_line(device.uuid);
+  if (!device.name.empty()) text += " (" + one_line(device.name) + ")";
+  if (device.share < 1) text += fmt::format(", {:.3g} of it", device.share);
+  return text;
+}
+
 void print_attempt(const AttemptDetails& attempt) {
   std::printf("attempt %u: %s%s\n", attempt.attempt,
               attempt.outcome ? describe(*attempt.outcome).c_str() : attempt.phase.c_str(),
@@ -71,8 +80,9 @@ void print_attempt(const AttemptDetails& attempt) {
          fmt::format("{}, pid {}, slot {}, cores {}", attempt.started->host, attempt.started->pid,
                      attempt.allocation.slot,
                      attempt.allocation.cores.empty() ? "not pinned"
-                                                      : format_cpu_list(attempt.allocation.cores)));
+                                                      : number_ranges(attempt.allocation.cores)));
   }
+  for (const AttemptDetails::LentDevice& device : attempt.devices) line("GPU", gpu_text(device));
   if (!attempt.argv.empty()) line("command", one_line(shell_quote(attempt.argv), 4000));
   if (!attempt.cwd.empty()) line("folder", one_line(attempt.cwd));
   if (!attempt.env.empty()) {
@@ -146,6 +156,14 @@ Json attempt_json(const AttemptDetails& attempt) {
   }
   json["slot"] = attempt.allocation.slot;
   json["cores"] = attempt.allocation.cores;
+  json["devices"] = Json::array();
+  for (const AttemptDetails::LentDevice& device : attempt.devices) {
+    json["devices"].push_back({{"word", device.word},
+                               {"uuid", device.uuid},
+                               {"name", device.name},
+                               {"index", device.index ? Json(*device.index) : Json()},
+                               {"share", device.share}});
+  }
   json["argv"] = attempt.argv;
   json["program"] = attempt.program;
   json["working_dir"] = attempt.cwd;

@@ -80,8 +80,9 @@ class RealAttemptSetup : public AttemptSetup {
     order.grace = context_.grace;
     order.prune_grace = std::max(order.prune_grace, order.grace);
     order.stop_file = own->at("SEEDBED_STOP");
+    order.nice = allocation.cores.empty() && context_.pins;
     order.fingerprint = fmt::format("{:016x}", hash_text(trial.point.identity(), command_hash_));
-    describe(prepared, *own, words, attempt);
+    describe(prepared, *own, words, attempt, allocation);
     return prepared;
   }
 
@@ -142,6 +143,12 @@ class RealAttemptSetup : public AttemptSetup {
       return found->second;
     };
     words.port = std::to_string(ports_.lend(attempt));
+    if (context_.devices) {
+      const auto& lent = allocation.devices;
+      words.gpu = device_text(*context_.devices, lent, DeviceForm::physical);
+      words.gpu_uuid = device_text(*context_.devices, lent, DeviceForm::uuid);
+      words.gpu_index = device_text(*context_.devices, lent, DeviceForm::local);
+    }
     if (spec_.command.uses_config_file()) {
       words.config = dir + "/" + base_name(spec_.template_file);
     }
@@ -170,6 +177,12 @@ class RealAttemptSetup : public AttemptSetup {
       own[name] = std::move(*value);
     }
     add_default_variables(own, base_, threads_for(allocation), words.port);
+    if (context_.devices) {
+      for (auto& [name, value] :
+           device_variables(*context_.devices, allocation.devices, context_.surroundings)) {
+        own[name] = std::move(value);
+      }
+    }
     own["SEEDBED_STUDY_DIR"] = context_.study_dir;
     own["SEEDBED_TRIAL"] = words.trial;
     own["SEEDBED_ATTEMPT"] = words.attempt;
@@ -191,7 +204,7 @@ class RealAttemptSetup : public AttemptSetup {
   }
 
   void describe(Prepared& prepared, const Variables& own, const CommandContext& words,
-                AttemptId attempt) {
+                AttemptId attempt, const Allocation& allocation) {
     using Json = nlohmann::ordered_json;
     Json details;
     details["argv"] = prepared.order.argv;
@@ -202,6 +215,19 @@ class RealAttemptSetup : public AttemptSetup {
       details["env"][name] = value ? Json(*value) : Json(nullptr);
     }
     details["port"] = words.port;
+    if (context_.devices && !allocation.devices.empty()) {
+      details["devices"] = Json::array();
+      for (const DeviceShare& share : allocation.devices) {
+        Json one{{"id", share.device}, {"share", share.share}};
+        if (const Device* device = context_.devices->find(share.device)) {
+          one["word"] = device->word;
+          if (device->index >= 0) one["index"] = device->index;
+          if (!device->uuid.empty()) one["uuid"] = device->uuid;
+          if (!device->name.empty()) one["name"] = device->name;
+        }
+        details["devices"].push_back(std::move(one));
+      }
+    }
     if (!context_.code.git_commit.empty()) {
       details["git_commit"] = context_.code.git_commit;
       details["git_dirty"] = context_.code.git_dirty;

@@ -10,6 +10,7 @@
 #include "controller/code_version.h"
 #include "controller/environment.h"
 #include "controller/ports.h"
+#include "machine/devices.h"
 #include "study/study_spec.h"
 
 namespace seedbed {
@@ -22,8 +23,10 @@ struct SetupContext {
   Milliseconds grace{10'000};
   std::string host;
   CodeVersion code;
-  std::string template_text;  ///< content of `template:`, read at the start
-  bool write_files = true;    ///< false for `plan`: nothing is made on disk
+  bool pins = false;  ///< trials have cores of their own; one without any runs beside others'
+  std::optional<DeviceSet> devices;  ///< empty: devices are not managed
+  std::string template_text;         ///< content of `template:`, read at the start
+  bool write_files = true;           ///< false for `plan`: nothing is made on disk
 };
 
 /// The real AttemptSetup: trials/FOLDER with params.json, the W&B parameter file and the filled

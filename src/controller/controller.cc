@@ -15,6 +15,7 @@ namespace {
 constexpr Milliseconds kMetricPeriod{100};  // waking at each write would cost ten times the CPU
 constexpr Milliseconds kSyncPeriod{1000};
 constexpr Milliseconds kTickPeriod{200};
+constexpr Milliseconds kLookPeriod{1000};
 constexpr Milliseconds kDiskFullPeriod{1000};
 constexpr std::size_t kInputsPerTurn = 256;  // then the loop looks at signals and sockets again
 
@@ -48,6 +49,7 @@ void Controller::begin(RunBegan began) {
     if (!one.ended) follow_adopted(trial, id);
     open.push_back(std::move(one));
   }
+  began.held = ports_.gate.look(ours());
   submit(std::move(began));
   if (!open.empty()) {
     ports_.log.info("adopting", {{"attempts", std::to_string(open.size())}});
@@ -56,6 +58,7 @@ void Controller::begin(RunBegan began) {
   ports_.loop.call_after(kMetricPeriod, [this] { poll_metrics(); });
   ports_.loop.call_after(kSyncPeriod, [this] { sync_soon(); });
   ports_.loop.call_after(kTickPeriod, [this] { tick(); });
+  ports_.loop.call_after(kLookPeriod, [this] { look_around(); });
 }
 
 void Controller::submit(Input input, std::function<void()> done) {
@@ -147,6 +150,7 @@ void Controller::carry_out(const Turn& turn) {
   }
   for (auto next = end; next != turn.actions.end() && !ended_; ++next) perform(*next);
   for (const auto& done : turn.done) done();
+  ports_.gate.settle();
 }
 
 struct Controller::Performer {
@@ -185,6 +189,16 @@ void Controller::start(const StartAttempt& action) {
     submit(AttemptDidNotStart{action.attempt, prepared.error().message, true});
     return;
   }
+  // Taken by others since we looked: it goes elsewhere, or waits.
+  if (const Held others = ports_.gate.take(action.attempt, action.allocation); !others.empty()) {
+    Held all = engine_.state().held();
+    all.cores.insert(others.cores.begin(), others.cores.end());
+    all.devices.insert(others.devices.begin(), others.devices.end());
+    submit(HeldElsewhere{std::move(all)});
+    attempt_unclaimed(action.attempt);
+    return;
+  }
+  prepared->order.locks = ports_.gate.locks(action.attempt);
   for (NoteAdded& found : prepared->notes) note(std::move(found));
   details_[action.attempt] = std::move(prepared->details_json);
   const auto before = positions_before(action.attempt);
@@ -268,6 +282,7 @@ void Controller::attempt_ended(const ExitRecord& record) {
 
 void Controller::attempt_tree_gone(AttemptId attempt) {
   ports_.setup.released(attempt);
+  ports_.gate.give_back(attempt);
   submit(AttemptTreeGone{attempt});
 }
 
@@ -275,12 +290,14 @@ void Controller::attempt_lost(AttemptId attempt, const std::string& detail) {
   MetricFeed::Rest rest = ports_.metrics.finish(attempt, ports_.clock.wall());
   if (!rest.reported.points.empty()) submit(MetricsArrived{std::move(rest.reported)});
   ports_.setup.released(attempt);
+  ports_.gate.give_back(attempt);
   submit(AttemptIsLost{attempt, detail});
 }
 
 void Controller::attempt_unclaimed(AttemptId attempt) {
   static_cast<void>(ports_.metrics.finish(attempt, ports_.clock.wall()));
   ports_.setup.released(attempt);
+  ports_.gate.give_back(attempt);
   submit(AttemptWasUnclaimed{attempt});
 }
 
@@ -314,6 +331,26 @@ void Controller::sync_soon() {
                                   syncing_ = false;
                                   if (!*outcome) fail_run(outcome->error());
                                 });
+}
+
+Held Controller::ours() const {
+  Held ours;
+  const StudyState& state = engine_.state();
+  for (const AttemptId id : state.open_attempts()) {
+    const AttemptStatus& attempt = *state.attempt(id);
+    if (attempt.released) continue;
+    ours.cores.insert(attempt.allocation.cores.begin(), attempt.allocation.cores.end());
+    for (const DeviceShare& share : attempt.allocation.devices) ours.devices.insert(share.device);
+  }
+  return ours;
+}
+
+void Controller::look_around() {
+  if (ended_) return;
+  ports_.loop.call_after(kLookPeriod, [this] { look_around(); });
+  const Held& known = engine_.state().held();
+  if (known.empty() && !ports_.gate.watches()) return;
+  if (Held now = ports_.gate.look(ours()); now != known) submit(HeldElsewhere{std::move(now)});
 }
 
 void Controller::tick() {

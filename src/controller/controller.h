@@ -29,6 +29,7 @@ class Controller : public LaunchListener {
     Store& store;
     AttemptSetup& setup;
     MetricFeed& metrics;
+    ResourceGate& gate;
     ProposalSource& proposals;
     Log& log;
     std::vector<Reporter*> reporters;
@@ -94,6 +95,9 @@ class Controller : public LaunchListener {
   void postpone(const StartAttempt& action, const Error& why);
   void start_postponed();
   [[nodiscard]] bool withdraw(AttemptId attempt);
+  /// What is lent to open attempts.
+  [[nodiscard]] Held ours() const;
+  void look_around();
   void follow_adopted(const TrialStatus& trial, AttemptId attempt);
   [[nodiscard]] Result<std::vector<SourcePosition>> positions_before(AttemptId attempt) const;
   void note(NoteAdded note);

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "controller/lend_machine.h"
 #include "env/posix/files.h"
 #include "samplers/sampler.h"
 #include "study/readers.h"
@@ -166,17 +167,6 @@ Result<HeldStudy> hold_study(const std::string& dir, const HoldOptions& options)
                          std::move(*found));
   }
   return held;
-}
-
-Request request_of(const ResourceSpec& resources) {
-  Request request;
-  request.cpus = resources.cpus;
-  request.gpus = resources.gpus;
-  request.gpu_memory = resources.gpu_memory;
-  request.memory = resources.memory;
-  request.ranks = resources.ranks;
-  request.named = resources.named;
-  return request;
 }
 
 Result<EngineConfig> engine_config(const StudySpec& spec) {

@@ -44,7 +44,6 @@ struct HoldOptions {
 /// The engine's fixed parts from what the user asked for.
 [[nodiscard]] Result<EngineConfig> engine_config(const StudySpec& spec);
 [[nodiscard]] Result<std::vector<std::unique_ptr<Pruner>>> make_pruners(const StudySpec& spec);
-[[nodiscard]] Request request_of(const ResourceSpec& resources);
 
 /// The record of the present space, when it is not the one the study has already.
 [[nodiscard]] std::optional<SpaceSet> changed_space(const StudySpec& spec, const SpaceSet* latest);

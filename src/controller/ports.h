@@ -65,6 +65,29 @@ class MetricFeed {
   [[nodiscard]] virtual Rest finish(AttemptId attempt, Timestamp now) = 0;
 };
 
+/// What other studies and people on this machine hold, and what we hold against them.
+class ResourceGate {
+ public:
+  virtual ~ResourceGate() = default;
+
+  /// Takes all that the allocation names for the attempt. What others hold comes back; then nothing
+  /// was taken for it.
+  [[nodiscard]] virtual Held take(AttemptId attempt, const Allocation& allocation) = 0;
+
+  /// What its launcher must hold as long as the attempt's tree lives.
+  [[nodiscard]] virtual std::vector<std::shared_ptr<const Descriptor>> locks(
+      AttemptId attempt) const = 0;
+
+  /// Its tree is gone. What nobody has taken again by `settle` is free for others.
+  virtual void give_back(AttemptId attempt) = 0;
+  virtual void settle() = 0;
+
+  /// What others hold now. What is lent to open attempts (`ours`) is not theirs.
+  [[nodiscard]] virtual Held look(const Held& ours) = 0;
+  /// Others may take hold of something without our asking for it: look from time to time.
+  [[nodiscard]] virtual bool watches() const = 0;
+};
+
 /// The study's sampler behind a thread.
 class ProposalSource {
  public:

@@ -16,6 +16,8 @@
 #include "controller/control_handler.h"
 #include "controller/controller.h"
 #include "controller/held_study.h"
+#include "controller/lend_machine.h"
+#include "controller/local_gate.h"
 #include "controller/local_metric_feed.h"
 #include "controller/proposal_source.h"
 #include "env/posix/files.h"
@@ -24,7 +26,6 @@
 #include "env/posix/runtime_dir.h"
 #include "env/posix/signals.h"
 #include "launchers/local_launcher.h"
-#include "machine/machine.h"
 #include "study/readers.h"
 
 namespace seedbed {
@@ -83,15 +84,19 @@ class StudyRun {
     auto sampler = make_sampler(spec);
     if (!sampler) return propagate(sampler);
     sampler_ = std::move(*sampler);
-    machine_ = read_machine();
+    auto lending = lend_machine(spec, request_.slots, request_.gpus, request_.surroundings);
+    if (!lending) return propagate(lending);
+    machine_text_ = lending->describe();
     auto config = engine_config(spec);
     if (!config) return propagate(config);
     config_ = std::move(*config);
+    config_.request = lending->request;
     config_.sampler_uses_history = sampler_->uses_history();
-    Lending lending =
-        make_lending(machine_, config_.request, request_.slots ? request_.slots : spec.slots);
-    config_.inventory = lending.inventory;
-    warnings_ = std::move(lending.warnings);
+    config_.inventory = std::move(lending->inventory);
+    context_.devices = std::move(lending->devices);
+    context_.pins = !config_.inventory.shared_cores && !config_.inventory.cores.empty();
+    gpu_report_ = std::move(lending->report);
+    warnings_ = std::move(lending->warnings);
     for (const std::string& warning : spec.warnings) warnings_.push_back(warning);
     if (Status fits = Placement(config_.inventory).can_ever_fit(config_.request); !fits) {
       return fits;
@@ -174,8 +179,9 @@ class StudyRun {
     feed_ = std::move(*feed);
     proposals_ = make_proposal_source(*loop_, std::move(sampler_), request_.spec.sampler_seed);
     reporters_ = request_.make_reporters(report_facts());
-    Controller::Ports ports{*loop_, *clock_,     *held_->store, *setup_,
-                            *feed_, *proposals_, *log_,         {}};
+    gate_ = make_local_gate(*loop_, config_.inventory, std::move(gpu_report_));
+    Controller::Ports ports{*loop_, *clock_,     *held_->store, *setup_, *feed_,
+                            *gate_, *proposals_, *log_,         {}};
     for (const auto& reporter : reporters_) ports.reporters.push_back(reporter.get());
     controller_ = std::make_unique<Controller>(std::move(ports), *engine_);
     auto launcher = make_local_launcher(*loop_, *controller_, *log_, request_.study_dir);
@@ -232,7 +238,7 @@ class StudyRun {
     began.started.pid = getpid();
     began.started.version = version();
     began.started.slots = config_.inventory.slots;
-    began.started.machine = machine_.describe();
+    began.started.machine = machine_text_;
     began.started.details_json = run_details(request_, context_.working_dir, context_.code);
     began.space = new_space_;
     began.retry_failed = request_.retry_failed;
@@ -265,7 +271,7 @@ class StudyRun {
 
   RunRequest request_;
   std::unique_ptr<Sampler> sampler_;
-  Machine machine_;
+  std::string machine_text_;
   EngineConfig config_;
   SetupContext context_;
   std::vector<std::string> warnings_;
@@ -279,6 +285,8 @@ class StudyRun {
   std::unique_ptr<Engine> engine_;
   std::unique_ptr<AttemptSetup> setup_;
   std::unique_ptr<MetricFeed> feed_;
+  std::optional<GpuReport> gpu_report_;
+  std::unique_ptr<ResourceGate> gate_;
   std::unique_ptr<ProposalSource> proposals_;
   std::vector<std::unique_ptr<Reporter>> reporters_;
   std::unique_ptr<Controller> controller_;

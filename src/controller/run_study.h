@@ -23,6 +23,7 @@ struct RunRequest {
   std::string working_dir;   ///< where the user stands
   Variables surroundings;
   std::optional<std::uint32_t> slots;  ///< `--slots`, over the file's
+  std::string gpus;                    ///< `--gpus`, as choose_devices reads it
   Milliseconds grace{10'000};
   bool new_command = false;
   bool retry_failed = false;

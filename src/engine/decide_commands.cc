@@ -28,6 +28,11 @@ void Engine::Decider::operator()(const SlotsAsked& input) {
   }
 }
 
+void Engine::Decider::operator()(const HeldElsewhere& input) {
+  if (!tally_.active || input.held == state_.held()) return;
+  hold(input.held);
+}
+
 void Engine::Decider::operator()(const CancelAsked& input) {
   const std::string reason = "cancelled by the user";
   const std::set<TrialNumber> numbers(input.trials.begin(), input.trials.end());

@@ -26,6 +26,7 @@ void Engine::Decider::operator()(const RunBegan& input) {
   walk_unsaid_ = true;
   wake_always_ = true;
   for (const NoteAdded& note : input.notes) push(note);
+  if (input.held != state_.held()) hold(input.held);
   if (tally_.paused) put(PauseSet{false});
   if (tally_.retry_failed) {
     for (const auto& [number, trial] : state_.trials()) {
@@ -36,6 +37,15 @@ void Engine::Decider::operator()(const RunBegan& input) {
     wind_down(StopMode::drain, exit_code(fits.error().code), fits.error().message,
               StopCause::halted);
   }
+}
+
+void Engine::Decider::hold(const Held& held) {
+  const bool told = !state_.held().cores.empty();
+  put(ResourcesHeld{held});
+  if (!engine_.config_.inventory.insists || told || held.cores.empty()) return;
+  push(NoteAdded{0, "warning",
+                 "others hold cores of this machine: as --slots says, trials that find none free "
+                 "run beside them, unpinned and niced"});
 }
 
 void Engine::Decider::reopen(TrialNumber trial, std::string why) {

@@ -245,6 +245,11 @@ void Engine::Decider::put(PauseSet record) {
   push(record);
 }
 
+void Engine::Decider::put(ResourcesHeld record) {
+  placement().set_held(record.held);
+  push(std::move(record));
+}
+
 void Engine::Decider::put(WidthSet record) {
   tally_.slots = record.slots;
   placement().set_slots(record.slots, engine_.config_.request);

@@ -30,6 +30,7 @@ struct Engine::Decider {
   void operator()(const TimePassed& input);
   void operator()(const InterruptCame& input);
   void operator()(const StudyGone& input);
+  void operator()(const HeldElsewhere& input);
   void operator()(const StopAsked& input);
   void operator()(const PauseAsked& input);
   void operator()(const SlotsAsked& input);
@@ -77,6 +78,8 @@ struct Engine::Decider {
   void put(TrialReopened record);
   void put(PauseSet record);
   void put(WidthSet record);
+  void put(ResourcesHeld record);
+  void hold(const Held& held);
   template <typename T>
   void push(T record) {
     out.records.emplace_back(std::move(record));

@@ -32,6 +32,7 @@ Placement Engine::fresh_placement(std::uint32_t slots) const {
     const AttemptStatus& attempt = *state_.attempt(id);
     if (!attempt.released) fresh.lend(attempt.allocation);
   }
+  fresh.set_held(state_.held());
   return fresh;
 }
 
@@ -70,6 +71,8 @@ void Engine::apply(const Entry& entry) {
     placement_ = fresh_placement(started->slots);
   } else if (const auto* width = std::get_if<WidthSet>(&record)) {
     placement_.set_slots(width->slots, config_.request);
+  } else if (const auto* held = std::get_if<ResourcesHeld>(&record)) {
+    placement_.set_held(held->held);
   } else if (std::holds_alternative<SpaceSet>(record)) {
     queue_.clear();
     for (const auto& [number, trial] : state_.trials()) requeue(number, entry.at);

@@ -68,6 +68,12 @@ struct RecordText {
     return !r.paused ? "resumed" : r.frozen ? "paused and frozen" : "paused";
   }
   std::string operator()(const WidthSet& r) const { return fmt::format("width {}", r.slots); }
+  std::string operator()(const ResourcesHeld& r) const {
+    std::string text = "held";
+    for (const int core : r.held.cores) text += fmt::format(" {}", core);
+    for (const std::string& device : r.held.devices) text += " " + device;
+    return text;
+  }
   std::string operator()(const NoteAdded& r) const { return "note " + r.kind; }
 };
 

@@ -18,6 +18,7 @@ struct RunBegan {
   std::optional<SpaceSet> space;  ///< set when this run's space differs; revision is filled in
   bool retry_failed = false;      ///< `--retry-failed`
   std::vector<NoteAdded> notes;   ///< warnings of the start
+  Held held;                      ///< by others on this machine
 };
 
 /// The sampler's answer to AskSampler.
@@ -89,6 +90,11 @@ struct StopAsked {
   bool drain = false;  ///< let running trials finish
 };
 
+/// Others on this machine hold these cores and devices now, and nothing else.
+struct HeldElsewhere {
+  Held held;
+};
+
 struct PauseAsked {
   bool paused = true;
   bool freeze = false;  ///< stop the running trials where they are, too
@@ -114,9 +120,10 @@ struct NoteCame {
   NoteAdded note;
 };
 
-using Input = std::variant<RunBegan, ProposalsMade, AttemptIsRunning, AttemptDidNotStart,
-                           AttemptFinished, AttemptTreeGone, AttemptIsLost, AttemptWasUnclaimed,
-                           MetricsArrived, TimePassed, InterruptCame, StudyGone, StopAsked,
-                           PauseAsked, SlotsAsked, CancelAsked, RetryAsked, PointsAdded, NoteCame>;
+using Input =
+    std::variant<RunBegan, ProposalsMade, AttemptIsRunning, AttemptDidNotStart, AttemptFinished,
+                 AttemptTreeGone, AttemptIsLost, AttemptWasUnclaimed, MetricsArrived, TimePassed,
+                 InterruptCame, StudyGone, HeldElsewhere, StopAsked, PauseAsked, SlotsAsked,
+                 CancelAsked, RetryAsked, PointsAdded, NoteCame>;
 
 }  // namespace seedbed

@@ -234,6 +234,12 @@ struct WidthSet {
   bool operator==(const WidthSet&) const = default;
 };
 
+/// What others on this machine hold now, all of it: nothing new is placed there.
+struct ResourcesHeld {
+  Held held;
+  bool operator==(const ResourcesHeld&) const = default;
+};
+
 /// Something a user should know: code changed, a traceback in a success, a warning of the start.
 struct NoteAdded {
   TrialNumber trial = 0;  ///< 0: about the study
@@ -242,10 +248,11 @@ struct NoteAdded {
   bool operator==(const NoteAdded&) const = default;
 };
 
-using Record = std::variant<SpaceSet, RunStarted, RunStopping, RunEnded, TrialProposed, TrialKept,
-                            SpaceWalked, WalkMoved, AttemptPlanned, AttemptStarted, AttemptStopping,
-                            AttemptEnded, AllocationReleased, TrialRequeued, TrialFinished,
-                            TrialReopened, MetricsReported, PauseSet, WidthSet, NoteAdded>;
+using Record =
+    std::variant<SpaceSet, RunStarted, RunStopping, RunEnded, TrialProposed, TrialKept, SpaceWalked,
+                 WalkMoved, AttemptPlanned, AttemptStarted, AttemptStopping, AttemptEnded,
+                 AllocationReleased, TrialRequeued, TrialFinished, TrialReopened, MetricsReported,
+                 PauseSet, WidthSet, ResourcesHeld, NoteAdded>;
 
 /// A record and when it became true.
 struct Entry {

@@ -298,6 +298,8 @@ struct StudyState::Applier {
   }
   void operator()(const WidthSet& r) const { state.tally_.slots = r.slots; }
 
+  void operator()(const ResourcesHeld& r) const { state.held_ = r.held; }
+
   void operator()(const NoteAdded& r) const {
     if (state.notes_.size() < kNotes) state.notes_.push_back({at, r});
   }

@@ -111,6 +111,8 @@ class StudyState {
   [[nodiscard]] bool paused() const { return tally_.paused; }
   [[nodiscard]] bool frozen() const { return tally_.frozen; }
   [[nodiscard]] std::uint32_t slots() const { return tally_.slots; }
+  /// What others hold of this machine.
+  [[nodiscard]] const Held& held() const { return held_; }
   /// Attempts that have not both ended and been released, in order: what a successor must adopt.
   [[nodiscard]] std::vector<AttemptId> open_attempts() const;
   /// The objective's curves, by trial; at most kCurvePoints each, then thinned.
@@ -128,6 +130,7 @@ class StudyState {
   std::map<TrialNumber, Curve> curves_;
   std::set<AttemptId> open_;
   Tally tally_;
+  Held held_;
   std::optional<SpaceSet> space_;
   std::optional<RunStarted> run_;
   std::optional<RunEnded> run_ended_;

@@ -70,6 +70,7 @@ struct RecordWord {
   std::string_view operator()(const MetricsReported&) const { return "metrics_reported"; }
   std::string_view operator()(const PauseSet&) const { return "pause_set"; }
   std::string_view operator()(const WidthSet&) const { return "width_set"; }
+  std::string_view operator()(const ResourcesHeld&) const { return "resources_held"; }
   std::string_view operator()(const NoteAdded&) const { return "note_added"; }
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "base/outcome.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "env/posix/files.h"
 #include "protocol/exit_record.h"
 #include "resources/resources.h"
 
@@ -33,6 +35,9 @@ struct LaunchOrder {
   /// Of command template and parameters. When the attempt turns out to have been run already (its
   /// record was lost), its end counts if this is the same.
   std::string fingerprint;
+  /// Held until the tree is gone, by whoever starts it too: the cores and devices that are lent.
+  std::vector<std::shared_ptr<const Descriptor>> locks;
+  bool nice = false;  ///< it runs beside others' trials and yields to them
 };
 
 /// An attempt that the records show as not released: its fate must be found out.

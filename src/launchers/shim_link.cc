@@ -7,6 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -21,6 +22,7 @@ namespace {
 constexpr int kShimSocket = 3;          // where the shim expects its controller
 constexpr Milliseconds kPushPeriod{1};  // an order larger than the socket's buffer is rare
 constexpr int kReadsPerTurn = 16;
+constexpr std::size_t kDescriptorsAtOnce = 250;  // the kernel takes 253
 
 int spawn(pid_t& pid, const std::string& shim, char* const* argv, char* const* environment,
           int socket) {
@@ -109,18 +111,46 @@ void ShimLink::close() {
   socket_.reset();
 }
 
-bool ShimLink::send(const Message& message) {
+bool ShimLink::send(const Message& message, const Descriptors& along) {
   const std::string frame = encode_message(message);
   if (frame.empty()) return false;
   output_ += frame;
+  along_.insert(along_.end(), along.begin(), along.end());
   if (!push_timer_) push();
   return true;
+}
+
+// Descriptors go with the next byte; what is left of them needs bytes of its own, so these are sent
+// one by one while any wait: the last byte of a message never comes before them.
+ssize_t ShimLink::push_some() {
+  if (along_.empty()) {
+    return ::send(socket_.get(), output_.data(), output_.size(), MSG_NOSIGNAL);
+  }
+  const std::size_t count = std::min(along_.size(), kDescriptorsAtOnce);
+  alignas(cmsghdr) char control[CMSG_SPACE(kDescriptorsAtOnce * sizeof(int))] = {};
+  iovec bytes{output_.data(), count < along_.size() ? 1 : output_.size()};
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+  cmsghdr* header = CMSG_FIRSTHDR(&message);
+  header->cmsg_level = SOL_SOCKET;
+  header->cmsg_type = SCM_RIGHTS;
+  header->cmsg_len = CMSG_LEN(count * sizeof(int));
+  for (std::size_t i = 0; i < count; ++i) {
+    const int number = along_[i]->get();
+    std::memcpy(CMSG_DATA(header) + i * sizeof(int), &number, sizeof number);
+  }
+  const ssize_t sent = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
+  if (sent > 0) along_.erase(along_.begin(), along_.begin() + static_cast<std::ptrdiff_t>(count));
+  return sent;
 }
 
 void ShimLink::push() {
   push_timer_.reset();
   while (!output_.empty() && socket_) {
-    const ssize_t sent = ::send(socket_.get(), output_.data(), output_.size(), MSG_NOSIGNAL);
+    const ssize_t sent = push_some();
     if (sent < 0 && errno == EINTR) continue;
     if (sent < 0 && errno == EAGAIN) {
       push_timer_ = loop_.call_after(kPushPeriod, [this] { push(); });

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "env/event_loop.h"
@@ -46,8 +47,11 @@ class ShimLink {
   ShimLink(const ShimLink&) = delete;
   ShimLink& operator=(const ShimLink&) = delete;
 
-  /// False when the message is too large to be sent at all.
-  bool send(const Message& message);
+  using Descriptors = std::vector<std::shared_ptr<const Descriptor>>;
+
+  /// False when the message is too large to be sent at all. The shim has the descriptors by the
+  /// time it has the message.
+  bool send(const Message& message, const Descriptors& along = {});
 
  private:
   void readable();
@@ -58,7 +62,10 @@ class ShimLink {
   Descriptor socket_;
   Listener listener_;
   FrameBuffer input_;
+  [[nodiscard]] ssize_t push_some();
+
   std::string output_;  ///< what the socket did not take yet
+  Descriptors along_;   ///< of the messages in it, to go with its next bytes
   std::optional<EventLoop::TimerId> push_timer_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

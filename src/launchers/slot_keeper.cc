@@ -196,7 +196,7 @@ void SlotKeeper::give_next_order() {
   if (!link_) return start_process();
   const LaunchOrder order = std::move(orders_.front());
   orders_.pop_front();
-  if (!link_->send(order_for_shim(order))) {
+  if (!link_->send(order_for_shim(order), order.locks)) {
     return refuse(order.attempt, "its command and environment are larger than 8 MiB together");
   }
   holding_ = Holding{order.attempt, order.trial_dir};
@@ -235,6 +235,8 @@ StartOrder SlotKeeper::order_for_shim(const LaunchOrder& order) const {
   start.prune_grace_ms = ms_or_0(order.prune_grace);
   start.stop_file = order.stop_file;
   start.fingerprint = order.fingerprint;
+  start.locks = order.locks.size();
+  start.nice = order.nice;
   return start;
 }
 

@@ -217,7 +217,7 @@ std::vector<std::string> Machine::warnings() const {
     out.push_back(
         fmt::format("only core{} {} of {} allowed: the shell, tmux or a batch system set an "
                     "affinity; taskset -p {} shows it",
-                    count == 1 ? "" : "s", format_cpu_list(numbers), seen, ::getpid()));
+                    count == 1 ? "" : "s", number_ranges(numbers), seen, ::getpid()));
   }
   if (limits.cpu_quota && *limits.cpu_quota + 1e-3 < 1) {
     out.push_back(fmt::format("the CPU quota is {} of a core ({}): trials will be slow",
@@ -246,20 +246,6 @@ Lending make_lending(const Machine& machine, const Request& request,
                     inventory.slots, plural(machine.usable(), "core"), fitting));
   }
   return lending;
-}
-
-std::string format_cpu_list(std::vector<int> numbers) {
-  std::sort(numbers.begin(), numbers.end());
-  std::string out;
-  for (std::size_t i = 0; i < numbers.size();) {
-    std::size_t last = i;
-    while (last + 1 < numbers.size() && numbers[last + 1] <= numbers[last] + 1) ++last;
-    if (!out.empty()) out += ',';
-    out += std::to_string(numbers[i]);
-    if (numbers[last] != numbers[i]) out += "-" + std::to_string(numbers[last]);
-    i = last + 1;
-  }
-  return out;
 }
 
 }  // namespace seedbed

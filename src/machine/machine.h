@@ -58,7 +58,4 @@ struct Lending {
 [[nodiscard]] Lending make_lending(const Machine& machine, const Request& request,
                                    std::optional<std::uint32_t> slots);
 
-/// `0`, `0-3,8`: CPU numbers as people write them.
-[[nodiscard]] std::string format_cpu_list(std::vector<int> numbers);
-
 }  // namespace seedbed

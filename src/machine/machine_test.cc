@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/text.h"
+
 namespace seedbed {
 namespace {
 
@@ -266,10 +268,10 @@ TEST(ThisMachine, AgreesWithTheKernel) {
 }
 
 TEST(FormatCpuList, JoinsRuns) {
-  EXPECT_EQ(format_cpu_list({}), "");
-  EXPECT_EQ(format_cpu_list({3}), "3");
-  EXPECT_EQ(format_cpu_list({8, 0, 2, 1, 3}), "0-3,8");
-  EXPECT_EQ(format_cpu_list({0, 2, 4}), "0,2,4");
+  EXPECT_EQ(number_ranges({}), "");
+  EXPECT_EQ(number_ranges({3}), "3");
+  EXPECT_EQ(number_ranges({8, 0, 2, 1, 3}), "0-3,8");
+  EXPECT_EQ(number_ranges({0, 2, 4}), "0,2,4");
 }
 
 }  // namespace

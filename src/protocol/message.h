@@ -43,6 +43,8 @@ struct StartOrder {
   std::uint64_t prune_grace_ms = 0;
   std::string stop_file;
   std::string fingerprint;  ///< of command and parameters; comes back in the exit record
+  std::uint64_t locks = 0;  ///< so many of the descriptors that came along are this attempt's
+  bool nice = false;        ///< it runs beside others' trials and yields to them
   bool operator==(const StartOrder&) const = default;
 };
 
@@ -159,6 +161,8 @@ enum Tag : std::uint8_t {
   kPruneGrace,
   kStopFile,
   kFingerprint,
+  kLocks,
+  kNice,
 };
 
 inline constexpr std::size_t kMaxListed = 1 << 18;  // words of one list; the kernel takes fewer
@@ -193,6 +197,8 @@ struct Encoder {
     out.number(kPruneGrace, m.prune_grace_ms);
     out.text(kStopFile, m.stop_file);
     out.text(kFingerprint, m.fingerprint);
+    if (m.locks != 0) out.number(kLocks, m.locks);
+    if (m.nice) out.number(kNice, 1);
   }
   void operator()(const StopOrder& m) const {
     id(m.attempt);
@@ -327,6 +333,12 @@ struct Fields {
         break;
       case kFingerprint:
         order.fingerprint = field.bytes;
+        break;
+      case kLocks:
+        order.locks = number;
+        break;
+      case kNice:
+        order.nice = number != 0;
         break;
     }
   }

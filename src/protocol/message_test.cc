@@ -23,6 +23,8 @@ StartOrder full_order() {
   order.prune_grace_ms = 5;
   order.stop_file = "/stop";
   order.fingerprint = "00ff00ff00ff00ff";
+  order.locks = 3;
+  order.nice = true;
   return order;
 }
 

@@ -217,6 +217,10 @@ struct Fields {
     to["frozen"] = r.frozen;
   }
   void operator()(const WidthSet& r) const { to["slots"] = r.slots; }
+  void operator()(const ResourcesHeld& r) const {
+    to["cores"] = r.held.cores;
+    to["devices"] = r.held.devices;
+  }
   void operator()(const NoteAdded& r) const {
     if (r.trial == 0) {
       to["trial"] = nullptr;

@@ -27,6 +27,21 @@ std::string attempt_note(const AttemptStatus* attempt) {
                                                    : fmt::format(" (attempt {})", attempt->number);
 }
 
+/// `waiting  others hold cores 0-3 and GPU-a: nothing is placed there`.
+std::string held_line(const Held& held) {
+  if (held.empty()) return "note     nobody else holds cores or GPUs any more";
+  std::vector<std::string> parts;
+  if (!held.cores.empty()) {
+    parts.push_back(fmt::format("core{} {}", held.cores.size() == 1 ? "" : "s",
+                                number_ranges({held.cores.begin(), held.cores.end()})));
+  }
+  if (!held.devices.empty()) {
+    parts.push_back(fmt::format("GPU{} {}", held.devices.size() == 1 ? "" : "s",
+                                one_line(join({held.devices.begin(), held.devices.end()}, ", "))));
+  }
+  return fmt::format("note     others hold {}: nothing is placed there", join(parts, " and "));
+}
+
 bool is_information(const NoteAdded& note) {
   return note.kind == "info" || note.kind.rfind("info_", 0) == 0;
 }
@@ -167,6 +182,8 @@ Lines::Text Lines::entry(const Entry& entry, const StudyState& state, const Prog
     text.push_back(!pause->paused  ? "resumed: new starts again"
                    : pause->frozen ? "paused: no new starts, running trials stand still"
                                    : "paused: no new starts");
+  } else if (const auto* others = std::get_if<ResourcesHeld>(&entry.record)) {
+    text.push_back(held_line(others->held));
   } else if (const auto* width = std::get_if<WidthSet>(&entry.record)) {
     text.push_back(fmt::format("now {}", plural(width->slots, "slot")));
   } else if (std::holds_alternative<SpaceWalked>(entry.record)) {

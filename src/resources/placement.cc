@@ -14,6 +14,7 @@ namespace seedbed {
 namespace {
 
 constexpr std::int64_t kWhole = 1'000'000;
+constexpr std::size_t kOne = 1;
 constexpr double kNamedSlack = 1e-9;  // named amounts are plain doubles: 3 * 0.1 is not 0.3
 
 std::int64_t to_micro(double amount) { return std::llround(amount * kWhole); }
@@ -23,7 +24,8 @@ std::int64_t share_of(const Request& request, const Device& device) {
   if (request.gpus > 0) return std::min(to_micro(request.gpus), kWhole);
   if (device.memory == 0) return kWhole;
   const double part = static_cast<double>(request.gpu_memory) / static_cast<double>(device.memory);
-  return std::clamp<std::int64_t>(static_cast<std::int64_t>(std::ceil(part * kWhole)), 1, kWhole);
+  // Rounded down: three thirds must fit. What that gives away is a millionth of the device.
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(part * kWhole), 1, kWhole);
 }
 
 bool wants_devices(const Request& request) { return request.gpus > 0 || request.gpu_memory > 0; }
@@ -42,7 +44,33 @@ std::string amount(double value) { return fmt::format("{:g}", value); }
 
 Placement::Placement(Inventory inventory)
     : inventory_(std::make_shared<const Inventory>(std::move(inventory))),
-      slots_(inventory_->slots) {}
+      layout_(lay_out(*inventory_)),
+      slots_(inventory_->slots),
+      core_load_(inventory_->cores.size()),
+      physical_load_(layout_->physicals),
+      device_load_(inventory_->devices.size()),
+      core_held_(inventory_->cores.size()),
+      device_held_(inventory_->devices.size()) {}
+
+std::shared_ptr<const Placement::Layout> Placement::lay_out(const Inventory& inventory) {
+  auto layout = std::make_shared<Layout>();
+  std::map<std::pair<int, int>, std::size_t> physical_at;
+  for (std::size_t i = 0; i < inventory.cores.size(); ++i) {
+    const Core& core = inventory.cores[i];
+    layout->core_at.emplace(core.number, i);
+    const auto physical =
+        physical_at.emplace(std::pair(core.package, core.core), physical_at.size());
+    layout->physical.push_back(physical.first->second);
+    const auto node = layout->node_at.emplace(core.numa, layout->node_at.size());
+    layout->node.push_back(node.first->second);
+  }
+  layout->physicals = physical_at.size();
+  layout->nodes = layout->node_at.size();
+  for (std::size_t i = 0; i < inventory.devices.size(); ++i) {
+    layout->device_at.emplace(inventory.devices[i].id(), i);
+  }
+  return layout;
+}
 
 bool Placement::pins() const {
   return !inventory_->shared_cores && !shares_cores_ && !inventory_->cores.empty();
@@ -55,6 +83,18 @@ void Placement::set_slots(std::uint32_t slots, const Request& request) {
   shares_cores_ = each <= static_cast<double>(inventory_->cores.size()) && slots > fitting(request);
 }
 
+void Placement::set_held(const Held& held) {
+  held_ = held;
+  cores_held_ = 0;
+  for (std::size_t i = 0; i < core_held_.size(); ++i) {
+    core_held_[i] = held.cores.contains(inventory_->cores[i].number) ? 1 : 0;
+    if (core_held_[i] != 0 && core_load_[i] == 0) ++cores_held_;
+  }
+  for (std::size_t i = 0; i < device_held_.size(); ++i) {
+    device_held_[i] = held.devices.contains(inventory_->devices[i].id()) ? 1 : 0;
+  }
+}
+
 std::uint32_t Placement::fitting(const Request& request) const {
   const double each = request.cpus * request.ranks;
   constexpr std::uint32_t kMost = std::numeric_limits<std::uint32_t>::max();
@@ -63,13 +103,8 @@ std::uint32_t Placement::fitting(const Request& request) const {
   return static_cast<std::uint32_t>(std::clamp(fit, 1.0, static_cast<double>(kMost)));
 }
 
-Placement::Micro Placement::cpus_lent() const {
-  Micro total = unpinned_;
-  for (const Core& core : inventory_->cores) {
-    const auto load = core_load_.find(core.number);
-    if (load != core_load_.end()) total += load->second;
-  }
-  return total;
+bool Placement::runs_unpinned(const Request& request) const {
+  return inventory_->insists && cores_held_ > 0 && !wants_devices(request);
 }
 
 std::optional<SlotNumber> Placement::free_slot() const {
@@ -82,77 +117,96 @@ std::optional<SlotNumber> Placement::free_slot() const {
   return slot < slots_ ? std::optional<SlotNumber>(slot) : std::nullopt;
 }
 
-std::optional<std::vector<int>> Placement::pick_cores(Micro cpus) const {
-  const auto load_of = [&](const Core& core) {
-    const auto found = core_load_.find(core.number);
-    return found == core_load_.end() ? Micro{0} : found->second;
-  };
-  if (cpus_lent() + cpus > static_cast<Micro>(inventory_->cores.size()) * kWhole) {
-    return std::nullopt;
-  }
+std::optional<std::vector<int>> Placement::pick_cores(Micro cpus, int near_node) const {
+  const auto usable = static_cast<Micro>(core_load_.size() - cores_held_) * kWhole;
+  if (cores_lent_ + unpinned_ + cpus > usable) return std::nullopt;
   const auto whole = static_cast<std::size_t>(cpus / kWhole);
   const Micro fraction = cpus % kWhole;
 
-  std::map<std::pair<int, int>, Micro> physical_load;  // hyperthreads of one core slow each other
-  std::map<int, std::size_t> free_in_node;
-  for (const Core& core : inventory_->cores) {
-    physical_load[{core.package, core.core}] += load_of(core);
-    if (load_of(core) == 0) ++free_in_node[core.numa];
-  }
-  std::optional<int> node;  // the tightest node that holds the whole part
-  for (const auto& [number, free] : free_in_node) {
-    if (free >= whole && (!node || free < free_in_node[*node])) node = number;
-  }
-  std::vector<const Core*> free_cores;
-  for (const Core& core : inventory_->cores) {
-    if (load_of(core) == 0) free_cores.push_back(&core);
+  std::vector<std::size_t> free_cores;
+  std::vector<std::size_t> free_in_node(layout_->nodes);
+  for (std::size_t i = 0; i < core_load_.size(); ++i) {
+    if (core_load_[i] != 0 || core_held_[i] != 0) continue;
+    free_cores.push_back(i);
+    ++free_in_node[layout_->node[i]];
   }
   if (free_cores.size() < whole) return std::nullopt;
-  const auto key = [&](const Core* core) {
-    const bool elsewhere = whole > 1 && node && core->numa != *node;
-    return std::make_tuple(elsewhere, physical_load[{core->package, core->core}], core->number);
+  // The node of its device, else the tightest one that holds the whole part.
+  std::optional<std::size_t> node;
+  const auto near = layout_->node_at.find(near_node);
+  if (near != layout_->node_at.end() && free_in_node[near->second] >= std::max(whole, kOne)) {
+    node = near->second;
+  } else if (whole > 1) {
+    for (std::size_t i = 0; i < free_in_node.size(); ++i) {
+      if (free_in_node[i] >= whole && (!node || free_in_node[i] < free_in_node[*node])) node = i;
+    }
+  }
+  const auto before = [&](std::size_t a, std::size_t b) {
+    const bool a_elsewhere = node && layout_->node[a] != *node;
+    const bool b_elsewhere = node && layout_->node[b] != *node;
+    if (a_elsewhere != b_elsewhere) return b_elsewhere;
+    const Micro a_load = physical_load_[layout_->physical[a]];
+    const Micro b_load = physical_load_[layout_->physical[b]];
+    return a_load != b_load ? a_load < b_load
+                            : inventory_->cores[a].number < inventory_->cores[b].number;
   };
-  std::sort(free_cores.begin(), free_cores.end(),
-            [&](const Core* a, const Core* b) { return key(a) < key(b); });
+  std::partial_sort(free_cores.begin(), free_cores.begin() + static_cast<std::ptrdiff_t>(whole),
+                    free_cores.end(), before);
   std::vector<int> picked;
-  for (std::size_t i = 0; i < whole; ++i) picked.push_back(free_cores[i]->number);
+  for (std::size_t i = 0; i < whole; ++i) picked.push_back(inventory_->cores[free_cores[i]].number);
   if (fraction == 0) return picked;
 
   // A fraction alone spreads out; one beside whole cores is packed, to keep cores whole.
-  const Core* best = nullptr;
-  for (const Core& core : inventory_->cores) {
-    const Micro load = load_of(core);
-    if (load + fraction > kWhole) continue;
-    if (std::find(picked.begin(), picked.end(), core.number) != picked.end()) continue;
-    if (best == nullptr || (whole == 0 ? load < load_of(*best) : load > load_of(*best))) {
-      best = &core;
+  std::optional<std::size_t> best;
+  for (std::size_t i = 0; i < core_load_.size(); ++i) {
+    const Micro load = core_load_[i];
+    if (load + fraction > kWhole || core_held_[i] != 0) continue;
+    if (std::find(picked.begin(), picked.end(), inventory_->cores[i].number) != picked.end()) {
+      continue;
     }
+    if (!best || (whole == 0 ? load < core_load_[*best] : load > core_load_[*best])) best = i;
   }
-  if (best == nullptr) return std::nullopt;
-  picked.push_back(best->number);
+  if (!best) return std::nullopt;
+  picked.push_back(inventory_->cores[*best].number);
   return picked;
+}
+
+int Placement::node_of(const std::vector<DeviceShare>& devices) const {
+  if (devices.empty()) return -1;
+  const auto found = layout_->device_at.find(devices.front().device);
+  return found == layout_->device_at.end() ? -1 : inventory_->devices[found->second].numa;
 }
 
 std::optional<std::vector<DeviceShare>> Placement::pick_devices(const Request& request) const {
   std::vector<DeviceShare> picked;
   if (!wants_devices(request)) return picked;
-  std::vector<std::pair<Micro, int>> candidates;  // load, position
-  for (int i = 0; i < static_cast<int>(inventory_->devices.size()); ++i) {
-    const Device& device = inventory_->devices[static_cast<std::size_t>(i)];
-    const auto found = device_load_.find(i);
-    const Micro load = found == device_load_.end() ? 0 : found->second;
-    if (!large_enough(request, device)) continue;
-    if (load + share_of(request, device) <= kWhole) candidates.emplace_back(load, i);
+  std::vector<std::pair<Micro, std::size_t>> candidates;  // load, position
+  for (std::size_t i = 0; i < device_load_.size(); ++i) {
+    const Device& device = inventory_->devices[i];
+    if (device_held_[i] != 0 || !large_enough(request, device)) continue;
+    if (device_load_[i] + share_of(request, device) <= kWhole) {
+      candidates.emplace_back(device_load_[i], i);
+    }
   }
   const auto needed = static_cast<std::size_t>(whole_devices(request));
   if (candidates.size() < needed) return std::nullopt;
   std::sort(candidates.begin(), candidates.end());
   for (std::size_t i = 0; i < needed; ++i) {
-    const int position = candidates[i].second;
-    const Micro share = share_of(request, inventory_->devices[static_cast<std::size_t>(position)]);
-    picked.push_back({position, static_cast<double>(share) / kWhole});
+    const Device& device = inventory_->devices[candidates[i].second];
+    picked.push_back({device.id(), static_cast<double>(share_of(request, device)) / kWhole});
   }
   return picked;
+}
+
+std::string Placement::held_text() const {
+  std::vector<std::string> parts;
+  if (cores_held_ > 0) {
+    parts.push_back(fmt::format("{} core{}", cores_held_, cores_held_ == 1 ? "" : "s"));
+  }
+  const auto devices = std::count(device_held_.begin(), device_held_.end(), 1);
+  if (devices > 0) parts.push_back(fmt::format("{} GPU{}", devices, devices == 1 ? "" : "s"));
+  if (parts.empty()) return {};
+  return "; others hold " + parts[0] + (parts.size() > 1 ? " and " + parts[1] : "");
 }
 
 std::string Placement::named_shortage(const Request& request) const {
@@ -174,9 +228,10 @@ std::string Placement::shortage(const Request& request) const {
     return fmt::format("all {} slot{} taken", slots_, slots_ == 1 ? " is" : "s are");
   }
   const double cpus = request.cpus * request.ranks;
-  if (pins() && !pick_cores(to_micro(cpus))) {
-    return fmt::format("{} core{} needed, {} of {} lent", amount(cpus), cpus == 1 ? "" : "s",
-                       amount(static_cast<double>(cpus_lent()) / kWhole), inventory_->cores.size());
+  const auto lent = static_cast<double>(cores_lent_ + unpinned_) / kWhole;
+  if (pins() && !runs_unpinned(request) && !pick_cores(to_micro(cpus), -1)) {
+    return fmt::format("{} core{} needed, {} of {} lent{}", amount(cpus), cpus == 1 ? "" : "s",
+                       amount(lent), inventory_->cores.size(), held_text());
   }
   if (request.memory > 0 && inventory_->memory > 0 &&
       memory_lent_ + request.memory > inventory_->memory) {
@@ -184,8 +239,11 @@ std::string Placement::shortage(const Request& request) const {
                        format_bytes(memory_lent_), format_bytes(inventory_->memory));
   }
   if (!pick_devices(request)) {
-    return fmt::format("{} GPU{} needed, none of {} has room", amount(request.gpus),
-                       request.gpus == 1 ? "" : "s", inventory_->devices.size());
+    const std::string wanted = request.gpus > 0 ? fmt::format("{} GPU{}", amount(request.gpus),
+                                                              request.gpus == 1 ? "" : "s")
+                                                : format_bytes(request.gpu_memory) + " of a GPU";
+    return fmt::format("{} needed, none of {} has room{}", wanted, inventory_->devices.size(),
+                       held_text());
   }
   return named_shortage(request);
 }
@@ -196,19 +254,19 @@ std::optional<Allocation> Placement::place(const Request& request) const {
   Allocation allocation;
   allocation.slot = *slot;
   allocation.cpus = request.cpus * request.ranks;
+  auto devices = pick_devices(request);
+  if (!devices) return std::nullopt;
+  allocation.devices = std::move(*devices);
   if (pins()) {
-    auto cores = pick_cores(to_micro(allocation.cpus));
-    if (!cores) return std::nullopt;
-    allocation.cores = std::move(*cores);
+    auto cores = pick_cores(to_micro(allocation.cpus), node_of(allocation.devices));
+    if (!cores && !runs_unpinned(request)) return std::nullopt;
+    if (cores) allocation.cores = std::move(*cores);
   }
   if (request.memory > 0 && inventory_->memory > 0 &&
       memory_lent_ + request.memory > inventory_->memory) {
     return std::nullopt;
   }
   allocation.memory = request.memory;
-  auto devices = pick_devices(request);
-  if (!devices) return std::nullopt;
-  allocation.devices = std::move(*devices);
   if (!named_shortage(request).empty()) return std::nullopt;
   allocation.named = request.named;
   return allocation;
@@ -261,23 +319,40 @@ Status Placement::can_ever_fit(const Request& request) const {
   return {};
 }
 
+void Placement::book_core(int number, Micro amount) {
+  const auto found = layout_->core_at.find(number);
+  if (found == layout_->core_at.end()) {
+    Micro& total = foreign_cores_[number];
+    total += amount;
+    SEEDBED_CHECK(total >= 0 && total <= kWhole);
+    if (total == 0) foreign_cores_.erase(number);
+    return;
+  }
+  const std::size_t at = found->second;
+  Micro& total = core_load_[at];
+  if (core_held_[at] != 0 && total == 0) --cores_held_;
+  total += amount;
+  SEEDBED_CHECK(total >= 0 && total <= kWhole);  // a core lent twice, or never lent
+  if (core_held_[at] != 0 && total == 0) ++cores_held_;
+  physical_load_[layout_->physical[at]] += amount;
+  cores_lent_ += amount;
+}
+
 void Placement::book(const Allocation& allocation, int sign) {
   const Micro cpus = to_micro(allocation.cpus);
   const Micro fraction = cpus % kWhole;
   if (allocation.cores.empty()) unpinned_ += sign * cpus;
   for (std::size_t i = 0; i < allocation.cores.size(); ++i) {
     const bool last = i + 1 == allocation.cores.size();
-    const Micro load = last && fraction > 0 ? fraction : kWhole;
-    Micro& total = core_load_[allocation.cores[i]];
-    total += sign * load;
-    SEEDBED_CHECK(total >= 0 && total <= kWhole);  // a core lent twice, or never lent
-    if (total == 0) core_load_.erase(allocation.cores[i]);
+    book_core(allocation.cores[i], sign * (last && fraction > 0 ? fraction : kWhole));
   }
   for (const DeviceShare& share : allocation.devices) {
-    Micro& total = device_load_[share.device];
+    const auto at = layout_->device_at.find(share.device);
+    Micro& total =
+        at == layout_->device_at.end() ? foreign_devices_[share.device] : device_load_[at->second];
     total += sign * to_micro(share.share);
     SEEDBED_CHECK(total >= 0 && total <= kWhole);
-    if (total == 0) device_load_.erase(share.device);
+    if (at == layout_->device_at.end() && total == 0) foreign_devices_.erase(share.device);
   }
   for (const auto& [name, value] : allocation.named) named_lent_[name] += sign * value;
   if (sign > 0) {

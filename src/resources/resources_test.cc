@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -29,6 +30,14 @@ Allocation must_lend(Placement& placement, const Request& request) {
   if (!allocation) return {};
   placement.lend(*allocation);
   return *allocation;
+}
+
+Device device(const std::string& word, std::uint64_t memory = 0, int numa = -1) {
+  Device device;
+  device.word = word;
+  device.memory = memory;
+  device.numa = numa;
+  return device;
 }
 
 TEST(Placement, WholeCoresAreLentOnceEach) {
@@ -133,24 +142,24 @@ TEST(Placement, NamedResourcesAreCounted) {
 
 TEST(Placement, WholeDevicesAreLentOnceAndSharesSpread) {
   Inventory inventory = machine(8);
-  inventory.devices = {{0, "4", "", 0}, {1, "5", "", 0}};
+  inventory.devices = {device("4"), device("5")};
   Placement placement(inventory);
   Request share = cpus(1);
   share.gpus = 0.5;
-  std::vector<int> at;
+  std::vector<std::string> at;
   for (int i = 0; i < 4; ++i) at.push_back(must_lend(placement, share).devices.at(0).device);
-  EXPECT_EQ(at, (std::vector<int>{0, 1, 0, 1}));
+  EXPECT_EQ(at, (std::vector<std::string>{"4", "5", "4", "5"}));
   EXPECT_FALSE(placement.place(share));
   Request whole = cpus(1);
   whole.gpus = 2;
   Placement empty(inventory);
-  EXPECT_EQ(must_lend(empty, whole).devices, (std::vector<DeviceShare>{{0, 1.0}, {1, 1.0}}));
+  EXPECT_EQ(must_lend(empty, whole).devices, (std::vector<DeviceShare>{{"4", 1.0}, {"5", 1.0}}));
   EXPECT_FALSE(empty.place(share));
 }
 
 TEST(Placement, ThreeTimesThreeTenthsOfADeviceFitInOne) {
   Inventory inventory = machine(8);
-  inventory.devices = {{0, "0", "", 0}};
+  inventory.devices = {device("0")};
   Placement placement(inventory);
   Request share = cpus(1);
   share.gpus = 0.3;
@@ -160,12 +169,92 @@ TEST(Placement, ThreeTimesThreeTenthsOfADeviceFitInOne) {
 
 TEST(Placement, DeviceMemoryTakesItsPartOfADevice) {
   Inventory inventory = machine(8);
-  inventory.devices = {{0, "0", "", 10'000}, {1, "1", "", 2'000}};
+  inventory.devices = {device("0", 10'000), device("1", 2'000)};
   Placement placement(inventory);
   Request request = cpus(1);
   request.gpu_memory = 5'000;
-  EXPECT_EQ(must_lend(placement, request).devices.at(0).device, 0);
-  EXPECT_EQ(must_lend(placement, request).devices.at(0).device, 0);
+  EXPECT_EQ(must_lend(placement, request).devices.at(0).device, "0");
+  EXPECT_EQ(must_lend(placement, request).devices.at(0).device, "0");
+  EXPECT_FALSE(placement.place(request));
+}
+
+TEST(Placement, MemoryOnMixedDevicesGoesWhereItFits) {
+  Inventory inventory = machine(8);
+  inventory.devices = {device("small", 6), device("large", 24), device("middle", 16)};
+  Placement placement(inventory);
+  Request request = cpus(1);
+  request.gpu_memory = 8;
+  std::vector<std::string> at;
+  while (auto place = placement.place(request)) {
+    at.push_back(place->devices.at(0).device);
+    placement.lend(*place);
+  }
+  std::sort(at.begin(), at.end());
+  EXPECT_EQ(at, (std::vector<std::string>{"large", "large", "large", "middle", "middle"}));
+}
+
+TEST(Placement, CoresAreOnTheNodeOfTheDevice) {
+  Inventory inventory;
+  for (int i = 0; i < 8; ++i) inventory.cores.push_back({i, i, i / 4, i / 4});
+  inventory.slots = 8;
+  inventory.devices = {device("a", 0, 1), device("b", 0, 0)};
+  Placement placement(inventory);
+  Request request = cpus(1);
+  request.gpus = 1;
+  const Allocation first = must_lend(placement, request);
+  EXPECT_EQ(first.devices.at(0).device, "a");
+  EXPECT_EQ(first.cores, (std::vector<int>{4}));
+  EXPECT_EQ(must_lend(placement, request).cores, (std::vector<int>{0}));
+  Request wide = cpus(2);
+  wide.gpus = 1;
+  placement.give_back(first);
+  EXPECT_EQ(must_lend(placement, wide).cores, (std::vector<int>{4, 5}));
+}
+
+TEST(Placement, CaseF5_NothingNewGoesWhereOthersAre) {
+  Inventory inventory = machine(4);
+  inventory.devices = {device("a"), device("b")};
+  Placement placement(inventory);
+  placement.set_held({{0, 2}, {"a"}});
+  Request request = cpus(1);
+  request.gpus = 1;
+  const Allocation lent = must_lend(placement, request);
+  EXPECT_EQ(lent.cores, (std::vector<int>{1}));
+  EXPECT_EQ(lent.devices, (std::vector<DeviceShare>{{"b", 1}}));
+  EXPECT_EQ(placement.shortage(request),
+            "1 GPU needed, none of 2 has room; others hold 2 cores "
+            "and 1 GPU");
+  EXPECT_EQ(must_lend(placement, cpus(1)).cores, (std::vector<int>{3}));
+  EXPECT_EQ(placement.shortage(cpus(1)),
+            "1 core needed, 2 of 4 lent; others hold 2 cores and 1 GPU");
+  placement.set_held({});
+  EXPECT_EQ(must_lend(placement, request).cores, (std::vector<int>{0}));
+}
+
+TEST(Placement, WhatIsHeldAndLentToUsIsCountedOnce) {
+  Placement placement(machine(2));
+  const Allocation lent = must_lend(placement, cpus(1));
+  placement.set_held({{0}, {}});  // the lock of an adopted attempt looks like another's
+  EXPECT_EQ(must_lend(placement, cpus(1)).cores, (std::vector<int>{1}));
+  placement.give_back(lent);
+  EXPECT_FALSE(placement.place(cpus(1)));
+  placement.set_held({});
+  EXPECT_EQ(must_lend(placement, cpus(1)).cores, (std::vector<int>{0}));
+}
+
+TEST(Placement, WhoInsistsRunsUnpinnedBesideOthersButNeverOnTheirDevices) {
+  Inventory inventory = machine(2, 2);
+  inventory.insists = true;
+  inventory.devices = {device("a")};
+  Placement placement(inventory);
+  placement.set_held({{0, 1}, {"a"}});
+  const Allocation lent = must_lend(placement, cpus(1));
+  EXPECT_TRUE(lent.cores.empty());
+  EXPECT_TRUE(must_lend(placement, cpus(1)).cores.empty());
+  EXPECT_FALSE(placement.place(cpus(1))) << "no more slots";
+  placement.give_back(lent);
+  Request request = cpus(1);
+  request.gpus = 1;
   EXPECT_FALSE(placement.place(request));
 }
 
@@ -215,7 +304,7 @@ TEST(Placement, AdoptedAllocationsOfAnotherInventoryCountWhereTheyCan) {
 TEST(Placement, CanEverFitStatesBothNumbers) {
   Inventory inventory = machine(4);
   inventory.memory = 1024;
-  inventory.devices = {{0, "0", "", 100}};
+  inventory.devices = {device("0", 100)};
   const Placement placement(inventory);
   const auto message = [&](const Request& request) {
     const Status status = placement.can_ever_fit(request);
@@ -268,7 +357,7 @@ TEST(PlacementProperty, NothingIsEverLentTwice) {
                                   1 + static_cast<std::uint32_t>(random.below(12)));
     for (Core& core : inventory.cores) core.numa = static_cast<int>(random.below(2));
     for (std::uint64_t i = random.below(4); i > 0; --i) {
-      inventory.devices.push_back({static_cast<int>(inventory.devices.size()), "d", "", 1000});
+      inventory.devices.push_back(device(std::to_string(inventory.devices.size()), 1000));
     }
     inventory.memory = random.below(2) * 5000;
     inventory.named["n"] = static_cast<double>(random.below(4));
@@ -298,7 +387,8 @@ TEST(PlacementProperty, NothingIsEverLentTwice) {
       ASSERT_TRUE(lent.emplace(allocation->slot, *allocation).second);
       ASSERT_LT(allocation->slot, inventory.slots);
 
-      std::map<int, double> cores, devices;
+      std::map<int, double> cores;
+      std::map<std::string, double> devices;
       double memory = 0, named = 0, total = 0;
       for (const auto& [slot, held] : lent) {
         const double fraction = held.cpus - std::floor(held.cpus + 1e-9);
@@ -306,7 +396,7 @@ TEST(PlacementProperty, NothingIsEverLentTwice) {
           const bool last = i + 1 == held.cores.size();
           cores[held.cores[i]] += last && fraction > 1e-9 ? fraction : 1;
         }
-        std::set<int> own;
+        std::set<std::string> own;
         for (const DeviceShare& share : held.devices) {
           ASSERT_TRUE(own.insert(share.device).second) << "two shares of one device";
           devices[share.device] += share.share;

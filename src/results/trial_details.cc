@@ -41,6 +41,22 @@ void take_details(const std::string& text, AttemptDetails& attempt) {
       }
     }
   }
+  if (const auto lent = details.find("devices"); lent != details.end() && lent->is_array()) {
+    for (const Json& one : *lent) {
+      if (!one.is_object()) continue;
+      AttemptDetails::LentDevice device;
+      device.word = text_of(one, one.contains("word") ? "word" : "id");
+      device.uuid = text_of(one, "uuid");
+      device.name = text_of(one, "name");
+      if (const auto index = one.find("index"); index != one.end() && index->is_number_integer()) {
+        device.index = index->get<int>();
+      }
+      if (const auto share = one.find("share"); share != one.end() && share->is_number()) {
+        device.share = share->get<double>();
+      }
+      attempt.devices.push_back(std::move(device));
+    }
+  }
   attempt.cwd = text_of(details, "cwd");
   attempt.program = text_of(details, "program");
   attempt.git_commit = text_of(details, "git_commit");

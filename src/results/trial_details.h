@@ -36,6 +36,13 @@ struct AttemptDetails {
   std::vector<Variable> env;  ///< what differs from the user's environment
   std::string git_commit, code_file, code_hash;
   bool git_dirty = false;
+  struct LentDevice {
+    std::string word;  ///< what its visible-device variable held
+    std::string uuid, name;
+    std::optional<int> index;  ///< as the driver counts
+    double share = 1;
+  };
+  std::vector<LentDevice> devices;
 };
 
 /// Everything about one trial (case I13).

@@ -34,8 +34,13 @@ std::int64_t earliest(std::int64_t a, std::int64_t b) { return b == 0 ? a : std:
 
 }  // namespace
 
-Attempt::Attempt(StartOrder order, const ProcessIdentity& shim, MemoryKills& kills, Tell tell)
-    : order_(std::move(order)), process_(shim), kills_(kills), tell_(std::move(tell)) {
+Attempt::Attempt(StartOrder order, HeldLocks locks, const ProcessIdentity& shim, MemoryKills& kills,
+                 Tell tell)
+    : order_(std::move(order)),
+      locks_(std::move(locks)),
+      process_(shim),
+      kills_(kills),
+      tell_(std::move(tell)) {
   process_.pid = 0;
   process_.start_ticks = 0;
 }
@@ -50,6 +55,7 @@ void Attempt::start(std::int64_t now) {
   log_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
   if (log_ < 0) {
     phase_ = Phase::gone;
+    locks_.release();
     if (errno == EEXIST) {
       tell_(ClaimRefusedNews{order_.attempt});
     } else {
@@ -80,6 +86,7 @@ void Attempt::start(std::int64_t now) {
 
 void Attempt::did_not_start(std::string why) {
   phase_ = Phase::gone;
+  locks_.release();
   start_failure_ = std::move(why);
   static_cast<void>(write_all(log_, "seedbed: " + start_failure_ + "\n"));
   record_.outcome = {OutcomeKind::start_failed, 0, start_failure_};
@@ -234,6 +241,7 @@ void Attempt::write_record(std::int64_t now) {
 void Attempt::no_children_left() {
   if (phase_ != Phase::rest) return;
   phase_ = Phase::gone;
+  locks_.release();
   rest_at_ = kill_at_ = 0;
   ::close(std::exchange(log_, -1));
   keeper_.reset();

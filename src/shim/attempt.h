@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "protocol/message.h"
+#include "shim/held_locks.h"
 #include "shim/log_keeper.h"
 #include "shim/memory_kills.h"
 
@@ -28,7 +29,8 @@ class Attempt {
  public:
   using Tell = std::function<void(const Message&)>;
 
-  Attempt(StartOrder order, const ProcessIdentity& shim, MemoryKills& kills, Tell tell);
+  Attempt(StartOrder order, HeldLocks locks, const ProcessIdentity& shim, MemoryKills& kills,
+          Tell tell);
   ~Attempt();
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
@@ -78,6 +80,7 @@ class Attempt {
   void note(std::string text) const;
 
   StartOrder order_;
+  HeldLocks locks_;          ///< until it is gone
   ProcessIdentity process_;  ///< of the main process; boot and host are the shim's
   MemoryKills& kills_;
   Tell tell_;

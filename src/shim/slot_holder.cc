@@ -20,8 +20,9 @@
 namespace seedbed::shim {
 namespace {
 
-constexpr std::int64_t kLingerMs = 10'000;  // idle without a controller before it leaves
-constexpr std::int64_t kNewsDelayMs = 12;   // a trial shorter than this is one message, one commit
+constexpr std::int64_t kLingerMs = 10'000;       // idle without a controller before it leaves
+constexpr std::size_t kDescriptorsAtOnce = 253;  // the kernel's limit
+constexpr std::int64_t kNewsDelayMs = 12;  // a trial shorter than this is one message, one commit
 
 volatile sig_atomic_t child_signal = 0;
 volatile sig_atomic_t end_signal = 0;
@@ -129,7 +130,7 @@ int SlotHolder::run() {
     std::int64_t next = INT64_MAX;
     if (attempt_ != nullptr) next = attempt_->tick(now);
     if (waiting_ && attempt_->gone()) {
-      begin(*std::exchange(waiting_, std::nullopt), now);
+      begin(*std::exchange(waiting_, std::nullopt), std::move(waiting_locks_), now);
       continue;
     }
     if (flush_at_ != 0 && now >= flush_at_) flush();
@@ -186,7 +187,7 @@ void SlotHolder::reap(std::int64_t now) {
 void SlotHolder::read_controller(std::int64_t now) {
   static char buffer[65536];
   while (controller_ >= 0) {
-    const ssize_t got = ::recv(controller_, buffer, sizeof buffer, 0);
+    const ssize_t got = receive(buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0 && errno == EAGAIN) return;
     if (got <= 0) return lose_controller(now);
@@ -196,13 +197,40 @@ void SlotHolder::read_controller(std::int64_t now) {
       if (message) handle(std::move(*message), now);  // others are a newer controller's: skipped
     }
     if (input_.bad()) return lose_controller(now);
-    if (static_cast<std::size_t>(got) < sizeof buffer) return;  // poll tells if there is more
+    // Bytes with descriptors come by themselves. Else poll tells if there is more.
+    if (static_cast<std::size_t>(got) < sizeof buffer && !more_expected_) return;
   }
+}
+
+ssize_t SlotHolder::receive(char* buffer, std::size_t size) {
+  alignas(cmsghdr) char control[CMSG_SPACE(kDescriptorsAtOnce * sizeof(int))];
+  iovec bytes{buffer, size};
+  msghdr message{};
+  message.msg_iov = &bytes;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const ssize_t got = ::recvmsg(controller_, &message, MSG_CMSG_CLOEXEC);
+  more_expected_ = false;
+  if (got <= 0) return got;
+  for (cmsghdr* header = CMSG_FIRSTHDR(&message); header != nullptr;
+       header = CMSG_NXTHDR(&message, header)) {
+    if (header->cmsg_level != SOL_SOCKET || header->cmsg_type != SCM_RIGHTS) continue;
+    const std::size_t count = (header->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int number = -1;
+      std::memcpy(&number, CMSG_DATA(header) + i * sizeof(int), sizeof number);
+      locks_.add(number);
+    }
+    more_expected_ = true;
+  }
+  return got;
 }
 
 void SlotHolder::lose_controller(std::int64_t now) {
   if (controller_ >= 0) ::close(std::exchange(controller_, -1));
   input_ = FrameBuffer();
+  locks_.release();  // of an order that did not come whole
   output_.clear();
   flush_at_ = 0;
   orphan_since_ = now;
@@ -245,10 +273,12 @@ void SlotHolder::handle(Message&& message, std::int64_t now) {
     }
     flush();
   } else if (auto* order = std::get_if<StartOrder>(&message)) {
+    HeldLocks locks = locks_.take(order->locks);  // the first that came are the first order's
     if (attempt_ == nullptr || attempt_->gone()) {
-      begin(std::move(*order), now);
+      begin(std::move(*order), std::move(locks), now);
     } else if (!waiting_) {
       waiting_ = std::move(*order);
+      waiting_locks_ = std::move(locks);
     } else {
       tell(DidNotStartNews{order->attempt, "its slot is taken twice over"});
     }
@@ -265,12 +295,13 @@ void SlotHolder::handle(Message&& message, std::int64_t now) {
   } else if (std::holds_alternative<EndAllAndLeave>(message)) {
     leave_when_idle_ = true;
     waiting_.reset();
+    waiting_locks_.release();
     if (attempt_ != nullptr) attempt_->kill(now);
   }
 }
 
-void SlotHolder::begin(StartOrder&& order, std::int64_t now) {
-  attempt_ = std::make_unique<Attempt>(std::move(order), self_, kills_,
+void SlotHolder::begin(StartOrder&& order, HeldLocks locks, std::int64_t now) {
+  attempt_ = std::make_unique<Attempt>(std::move(order), std::move(locks), self_, kills_,
                                        [this](const Message& message) { tell(message); });
   attempt_->start(now);
   if (attempt_->main_pid() != 0) {

@@ -12,6 +12,7 @@
 #include "protocol/slot_file.h"
 #include "protocol/wire.h"
 #include "shim/attempt.h"
+#include "shim/held_locks.h"
 #include "shim/memory_kills.h"
 
 namespace seedbed::shim {
@@ -46,7 +47,8 @@ class SlotHolder {
   void accept_controller(std::int64_t now);
   void lose_controller(std::int64_t now);
   void handle(Message&& message, std::int64_t now);
-  void begin(StartOrder&& order, std::int64_t now);
+  void begin(StartOrder&& order, HeldLocks locks, std::int64_t now);
+  [[nodiscard]] ssize_t receive(char* buffer, std::size_t size);
   void tell(const Message& message);
   void flush();
 
@@ -63,6 +65,9 @@ class SlotHolder {
   std::int64_t flush_at_ = 0;  ///< news that may wait a little for the next; 0: none
   std::unique_ptr<Attempt> attempt_;
   std::optional<StartOrder> waiting_;  ///< came while the tree before it was not gone yet
+  HeldLocks waiting_locks_;
+  HeldLocks locks_;             ///< came along with bytes of an order that is not whole yet
+  bool more_expected_ = false;  ///< the last bytes came with descriptors
   bool leave_when_idle_ = false;
   std::int64_t orphan_since_ = 0;  ///< idle and without a controller since then; 0: not
 };

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,6 +20,7 @@ namespace seedbed::shim {
 namespace {
 
 constexpr int kMaxCpus = 8192;
+constexpr int kNiceness = 10;
 constexpr std::size_t kWordBits = 8 * sizeof(unsigned long);
 
 // What the child needs, prepared before it exists: it may only make system calls. It shares our
@@ -30,6 +32,7 @@ struct ChildTask {
   const char* working_dir = nullptr;
   int log = -1;
   pid_t shim = 0;
+  bool nice = false;
   std::size_t cpu_bytes = 0;  // 0: not bound
   unsigned long cpus[kMaxCpus / kWordBits] = {};
   // answers
@@ -57,6 +60,7 @@ int run_child(void* argument) {
       ::sched_setaffinity(0, task.cpu_bytes, reinterpret_cast<cpu_set_t*>(task.cpus)) != 0) {
     task.bind_error = errno;
   }
+  if (task.nice) ::setpriority(PRIO_PROCESS, 0, kNiceness);  // it runs all the same if not
   if (::chdir(task.working_dir) != 0) {
     task.chdir_error = errno;
     ::_exit(127);
@@ -116,6 +120,7 @@ Spawned spawn(const StartOrder& order, int log) {
   task.working_dir = order.working_dir.empty() ? "." : order.working_dir.c_str();
   task.log = log;
   task.shim = ::getpid();
+  task.nice = order.nice;
   set_cpus(task, order.cores);
 
   alignas(64) static char stack[65536];  // one child at a time uses it, and only until its exec

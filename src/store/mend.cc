@@ -208,6 +208,7 @@ struct Mender::Taker {
   }
   bool operator()(const PauseSet&) const { return true; }
   bool operator()(const WidthSet&) const { return true; }
+  bool operator()(const ResourcesHeld&) const { return true; }
   bool operator()(const NoteAdded& record) const {
     return record.trial == 0 || mender.known(record.trial) != nullptr;
   }

@@ -171,6 +171,7 @@ struct Projection::Applier {
   Status operator()(const WidthSet& record) const {
     return tables.setting_.bind_text(1, "slots").bind(2, record.slots).run();
   }
+  Status operator()(const ResourcesHeld&) const { return {}; }
   Status operator()(const NoteAdded& record) const {
     return tables.note_.bind(1, at.ms)
         .bind_unsigned(2, record.trial)

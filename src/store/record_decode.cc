@@ -166,9 +166,9 @@ void take_allocation(Fields& fields, Allocation& allocation) {
   fields.real("cpus", allocation.cpus);
   fields.list("devices", false, [&](const Json& json) {
     if (!json.is_array() || json.size() != 2) return false;
-    const auto device = as_integer<int>(json[0]);
+    auto device = as_text(json[0]);
     const auto share = as_real(json[1]);
-    if (device && share) allocation.devices.push_back({*device, *share});
+    if (device && share) allocation.devices.push_back({std::move(*device), *share});
     return device && share;
   });
   if (fields.find("memory") != nullptr) fields.integer("memory", allocation.memory);
@@ -372,6 +372,21 @@ Record take_width_set(Fields& fields) {
   return record;
 }
 
+Record take_resources_held(Fields& fields) {
+  ResourcesHeld record;
+  fields.list("cores", true, [&](const Json& json) {
+    const auto core = as_integer<int>(json);
+    if (core) record.held.cores.insert(*core);
+    return core.has_value();
+  });
+  fields.list("devices", true, [&](const Json& json) {
+    auto device = as_text(json);
+    if (device) record.held.devices.insert(std::move(*device));
+    return device.has_value();
+  });
+  return record;
+}
+
 Record take_note_added(Fields& fields) {
   NoteAdded record;
   fields.integer("trial", record.trial);
@@ -383,7 +398,7 @@ Record take_note_added(Fields& fields) {
 using Take = Record (*)(Fields&);
 
 const std::map<std::string_view, Take>& kinds() {
-  static_assert(std::variant_size_v<Record> == 20, "a new kind of record needs its line here");
+  static_assert(std::variant_size_v<Record> == 21, "a new kind of record needs its line here");
   static const std::map<std::string_view, Take> table = {
       {record_word(SpaceSet{}), take_space_set},
       {record_word(RunStarted{}), take_run_started},
@@ -404,6 +419,7 @@ const std::map<std::string_view, Take>& kinds() {
       {record_word(MetricsReported{}), take_metrics_reported},
       {record_word(PauseSet{}), take_pause_set},
       {record_word(WidthSet{}), take_width_set},
+      {record_word(ResourcesHeld{}), take_resources_held},
       {record_word(NoteAdded{}), take_note_added},
   };
   return table;

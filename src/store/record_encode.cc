@@ -130,7 +130,7 @@ void write_allocation(JsonWriter& json, const Allocation& allocation) {
     json.key("devices").open('[');
     for (const DeviceShare& share : allocation.devices) {
       json.open('[');
-      json.integer(share.device);
+      json.text(share.device);
       json.real(share.share);
       json.close(']');
     }
@@ -282,6 +282,14 @@ struct Encoder {
     json.key("frozen").boolean(record.frozen);
   }
   void operator()(const WidthSet& record) const { json.key("slots").integer(record.slots); }
+  void operator()(const ResourcesHeld& record) const {
+    json.key("cores").open('[');
+    for (const int core : record.held.cores) json.integer(core);
+    json.close(']');
+    json.key("devices").open('[');
+    for (const std::string& device : record.held.devices) json.text(device);
+    json.close(']');
+  }
   void operator()(const NoteAdded& record) const {
     json.key("trial").integer(record.trial);
     json.key("kind").text(record.kind);

@@ -116,7 +116,7 @@ inline std::vector<Record> records_of_every_kind() {
   allocation.slot = std::numeric_limits<SlotNumber>::max();
   allocation.cores = {0, 7, -1};
   allocation.cpus = 0.1;
-  allocation.devices = {{0, 0.2}, {3, 1}};
+  allocation.devices = {{"0", 0.2}, {"GPU-3", 1}};
   allocation.memory = kMost;
   allocation.named = {{odd, 2.5}, {"licence", 1}};
   TrialProposed proposed = sample_trial(kMost);
@@ -160,6 +160,7 @@ inline std::vector<Record> records_of_every_kind() {
                       {{odd, kMost, odd}}},
       PauseSet{true, true},
       WidthSet{12},
+      ResourcesHeld{{{0, 5}, {odd, "GPU-1"}}},
       NoteAdded{0, odd, odd},
   };
 }

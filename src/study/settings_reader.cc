@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 
 #include "base/text.h"
 #include "study/reader_draft.h"
@@ -51,16 +52,31 @@ Status read_cpus(ReadContext& context, const YamlNode& node, ResourceSpec& resou
   return {};
 }
 
+Status read_gpu_memory(ReadContext& context, const YamlNode& node, ResourceSpec& resources) {
+  Result<std::uint64_t> bytes = read_size(context, node, "`memory` of `gpus`");
+  if (!bytes) return propagate(bytes);
+  resources.gpu_memory = *bytes;
+  return {};
+}
+
+constexpr Key<ResourceSpec> kGpuKeys[] = {
+    {"memory", "bytes of one device: `8GiB`", read_gpu_memory},
+};
+
 Status read_gpus(ReadContext& context, const YamlNode& node, ResourceSpec& resources) {
-  if (!node.is_map()) {
-    Result<double> number = read_number(context, node, "`gpus`");
-    if (!number) return propagate(number);
-    if (*number < 0) return context.error(node, "`gpus` is below zero");
-    resources.gpus = *number;
-    if (*number == 0) return {};
+  if (node.is_map()) {
+    read_keys<ResourceSpec>(context, node, "`gpus`", kGpuKeys, resources);
+    return {};
   }
-  return context.error(node, "`resources.gpus` is not available yet",
-                       "write 0; devices that the program takes by itself are not managed");
+  Result<double> number = read_number(context, node, "`gpus`");
+  if (!number) return propagate(number);
+  const bool whole = *number == std::floor(*number);
+  if (*number < 0 || *number > 1024 || (*number > 1 && !whole)) {
+    return context.error(node, "`gpus` is neither a number of devices nor a share below 1",
+                         "write 1, 2, 0.25 or {memory: 8GiB}");
+  }
+  resources.gpus = *number;
+  return {};
 }
 
 Status read_memory(ReadContext& context, const YamlNode& node, ResourceSpec& resources) {
@@ -83,7 +99,7 @@ Status read_ranks(ReadContext& context, const YamlNode& node, ResourceSpec& reso
 
 constexpr Key<ResourceSpec> kResourceKeys[] = {
     {"cpus", "cores of one trial; fractions share a core; 1", read_cpus},
-    {"gpus", "devices of one trial; only 0 for now", read_gpus},
+    {"gpus", "devices of one trial: 1, a share of one (0.2), or {memory: 8GiB}", read_gpus},
     {"memory", "memory of one trial: `4GiB`", read_memory},
     {"ranks", "MPI ranks of one trial; only 1 for now", read_ranks},
 };

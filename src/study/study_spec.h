@@ -28,9 +28,9 @@ enum class Order { given, shuffled, longest_first };
 
 /// `resources:` as written; turned into resources/Request by the controller.
 struct ResourceSpec {
-  double cpus = 1;
-  double gpus = 0;
-  std::uint64_t gpu_memory = 0;
+  std::optional<double> cpus;    ///< empty: 1, or with GPUs an even part of the cores
+  double gpus = 0;               ///< whole devices, or a share of one
+  std::uint64_t gpu_memory = 0;  ///< bytes of one device; 0: not asked
   std::uint64_t memory = 0;
   int ranks = 1;
   std::map<std::string, double> named;

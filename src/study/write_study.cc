@@ -305,7 +305,11 @@ std::string resources_text(const StudySpec& spec) {
   if (spec.slots) add_line(text, "slots", std::to_string(*spec.slots));
   std::vector<std::string> parts;
   const ResourceSpec& resources = spec.resources;
-  if (resources.cpus != 1) parts.push_back("cpus: " + plain_number(resources.cpus));
+  if (resources.cpus) parts.push_back("cpus: " + plain_number(*resources.cpus));
+  if (resources.gpus > 0) parts.push_back("gpus: " + plain_number(resources.gpus));
+  if (resources.gpu_memory > 0) {
+    parts.push_back("gpus: {memory: " + std::to_string(resources.gpu_memory) + "}");
+  }
   if (resources.memory != 0) parts.push_back("memory: " + std::to_string(resources.memory));
   for (const auto& [name, amount] : resources.named) {
     parts.push_back(in_quotes(name) + ": " + plain_number(amount));

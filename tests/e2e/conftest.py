@@ -205,6 +205,7 @@ class Box:
             "LANG": "C.UTF-8",
             "TERM": "xterm-256color",
             "BOX_TOKEN": self.token,
+            "SEEDBED_LOCKS": self.token,  # other boxes are other machines
         }
         self.children, self.terminals = [], []
 
@@ -405,6 +406,31 @@ def box(tmp_path):
     made = Box(tmp_path)
     yield made
     made.close()
+
+
+@pytest.fixture(scope="session")
+def fake_nvml(tmp_path_factory):
+    """A folder with a libnvidia-ml.so.1 that tells of the machine in the file $SEEDBED_FAKE_NVML."""
+    folder = tmp_path_factory.mktemp("nvml")
+    source = pathlib.Path(__file__).parent.parent / "fake_nvml" / "nvml.cc"
+    library = folder / "libnvidia-ml.so.1"
+    subprocess.run(["c++", "-std=c++20", "-shared", "-fPIC", "-o", library, source], check=True)
+    return folder
+
+
+@pytest.fixture
+def gpus(box, fake_nvml):
+    """Describes the box's GPUs, as lines of tests/fake_nvml/nvml.cc."""
+    state = box.home / "gpus.txt"
+    box.env["LD_LIBRARY_PATH"] = str(fake_nvml)
+    box.env["SEEDBED_FAKE_NVML"] = str(state)
+
+    def describe(*lines):
+        beside = box.home / "gpus.new"
+        beside.write_text("".join(f"{line}\n" for line in ("driver 535.54", *lines)))
+        beside.rename(state)
+
+    return describe
 
 
 @pytest.fixture

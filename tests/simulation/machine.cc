@@ -39,6 +39,7 @@ void Machine::tell(AttemptId id, const std::function<void(LaunchListener&)>& new
 
 void Machine::start(AttemptId id, const Allocation& allocation, const Point& point) {
   subscribed_.insert(id);
+  promised_[id] = allocation;
   scheduler_.after(between(0, 5), Scheduler::Owner::world,
                    [this, id, allocation, point, generation = generation_, boot = boot_] {
                      if (boot == boot_) deliver_start(id, allocation, point, generation);
@@ -47,6 +48,7 @@ void Machine::start(AttemptId id, const Allocation& allocation, const Point& poi
 
 void Machine::deliver_start(AttemptId id, const Allocation& allocation, const Point& point,
                             std::uint64_t generation) {
+  promised_.erase(id);
   const bool sender_lives = generation == generation_ && listener_ != nullptr;
   if (!sender_lives && chance(50)) return;  // the order died with the one who gave it
   if (!claims_.insert(id).second) {
@@ -66,7 +68,8 @@ void Machine::deliver_start(AttemptId id, const Allocation& allocation, const Po
 }
 
 void Machine::check_nothing_shared(AttemptId id, const Allocation& allocation) const {
-  std::map<int, double> cores, devices;
+  std::map<int, double> cores;
+  std::map<std::string, double> devices;
   const auto add = [&](const Allocation& one) {
     const double fraction = one.cpus - std::floor(one.cpus + 1e-9);
     for (std::size_t i = 0; i < one.cores.size(); ++i) {
@@ -86,10 +89,35 @@ void Machine::check_nothing_shared(AttemptId id, const Allocation& allocation) c
     add(tree.allocation);
   }
   for (const auto& [core, load] : cores) {
+    if (neighbour_.cores.contains(core)) {
+      throw Violation(fmt::format("core {} is lent by two studies", core));
+    }
     if (load > 1 + 1e-6) throw Violation(fmt::format("core {} is lent twice", core));
   }
   for (const auto& [device, load] : devices) {
+    if (neighbour_.devices.contains(device)) {
+      throw Violation(fmt::format("device {} is lent by two studies", device));
+    }
     if (load > 1 + 1e-6) throw Violation(fmt::format("device {} is lent twice", device));
+  }
+}
+
+void Machine::neighbour_acts() {
+  Held ours;
+  const auto add = [&ours](const Allocation& one) {
+    ours.cores.insert(one.cores.begin(), one.cores.end());
+    for (const DeviceShare& share : one.devices) ours.devices.insert(share.device);
+  };
+  for (const auto& [id, tree] : trees_) add(tree.allocation);
+  for (const auto& [id, allocation] : promised_) add(allocation);
+  const Inventory& inventory = options_.config.inventory;
+  for (const Core& core : inventory.cores) {
+    if (neighbour_.cores.erase(core.number) > 0 || !chance(40)) continue;
+    if (!ours.cores.contains(core.number)) neighbour_.cores.insert(core.number);
+  }
+  for (const Device& device : inventory.devices) {
+    if (neighbour_.devices.erase(device.id()) > 0 || !chance(40)) continue;
+    if (!ours.devices.contains(device.id())) neighbour_.devices.insert(device.id());
   }
 }
 
@@ -293,6 +321,7 @@ void Machine::kill_a_shim() {
 void Machine::power_cut() {
   ++boot_;
   trees_.clear();
+  promised_.clear();
   stop_at_start_.clear();
   for (auto record = records_.begin(); record != records_.end();) {
     const bool young = scheduler_.now() - record->second.written_ms < kUnsafeMs;

@@ -32,6 +32,11 @@ class Machine {
   void freeze(AttemptId id, bool frozen);
   void leave();
 
+  // Another study on the machine: it holds what it likes of what none of ours has.
+  void neighbour_acts();
+  void neighbour_leaves() { neighbour_ = {}; }
+  [[nodiscard]] const Held& neighbour() const { return neighbour_; }
+
   // Faults.
   void kill_a_shim();
   void power_cut();
@@ -102,6 +107,8 @@ class Machine {
   std::map<AttemptId, std::int64_t> claimed_;  // when
   std::map<AttemptId, Record> records_;        // attempt-N.exit
   std::set<AttemptId> stop_at_start_;
+  std::map<AttemptId, Allocation> promised_;  // orders on their way, with the locks in them
+  Held neighbour_;
   std::map<AttemptId, Tree> trees_;
   std::map<AttemptId, Log> logs_;
 };

@@ -28,7 +28,9 @@ void choose_resources(Random& random, EngineConfig& config) {
     config.request.memory = 2'000 + random.below(8'000);
   }
   if (often(random, 20)) {
-    for (int i = 0; i < 2; ++i) config.inventory.devices.push_back({i, std::to_string(i), "", 0});
+    for (int i = 0; i < 2; ++i) {
+      config.inventory.devices.push_back({std::to_string(i), "", i, 0, -1, ""});
+    }
     const double gpus[] = {1, 0.5, 0.3, 2};
     config.request.gpus = gpus[random.below(4)];
   }
@@ -89,6 +91,8 @@ Options make_options(std::uint64_t seed) {
   options.retry = weight(random);
   options.add = weight(random);
   options.change_space = weight(random);
+  options.neighbour = often(random, 60) ? 0 : 1 + random.below(8);
+  options.config.inventory.insists = often(random, 30);
   options.fault_every_ms = static_cast<std::int64_t>(50 + random.below(3000));
   options.calm_from_ms = static_cast<std::int64_t>(2'000 + random.below(20'000));
   return options;

@@ -45,7 +45,7 @@ struct Options {
   std::uint64_t said_twice = 0;     ///< per cent of news
   // What people do, as weights.
   std::uint64_t interrupt = 0, stop = 0, pause = 0, width = 0, cancel = 0, retry = 0, add = 0,
-                change_space = 0;
+                change_space = 0, neighbour = 0;
   std::int64_t fault_every_ms = 1500;
   std::int64_t calm_from_ms = 20'000;  ///< faults stop; now it must finish
 };

@@ -165,6 +165,39 @@ class SimSetup : public AttemptSetup {
   const Options& options_;
 };
 
+/// Knows at once what the machine's other study holds.
+class SimGate : public ResourceGate {
+ public:
+  explicit SimGate(const Machine& machine) : machine_(machine) {}
+
+  [[nodiscard]] Held take(AttemptId /*attempt*/, const Allocation& allocation) override {
+    Held others;
+    for (const int core : allocation.cores) {
+      if (machine_.neighbour().cores.contains(core)) others.cores.insert(core);
+    }
+    for (const DeviceShare& share : allocation.devices) {
+      if (machine_.neighbour().devices.contains(share.device)) others.devices.insert(share.device);
+    }
+    return others;
+  }
+  [[nodiscard]] std::vector<std::shared_ptr<const Descriptor>> locks(
+      AttemptId /*attempt*/) const override {
+    return {};
+  }
+  void give_back(AttemptId /*attempt*/) override {}
+  void settle() override {}
+  [[nodiscard]] Held look(const Held& ours) override {
+    Held others = machine_.neighbour();
+    for (const int core : ours.cores) others.cores.erase(core);
+    for (const std::string& device : ours.devices) others.devices.erase(device);
+    return others;
+  }
+  [[nodiscard]] bool watches() const override { return false; }
+
+ private:
+  const Machine& machine_;
+};
+
 class SimMetricFeed : public MetricFeed {
  public:
   SimMetricFeed(const Machine& machine, const SimClock& clock, Random& random)

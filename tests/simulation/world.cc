@@ -28,6 +28,7 @@ struct Life {
   SimStore store;
   SimSetup setup;
   SimMetricFeed feed;
+  SimGate gate;
   SimProposals proposals;
   SimLauncher launcher;
   Controller controller;
@@ -53,9 +54,10 @@ Life::Life(Scheduler& scheduler, Random& random, Options& options, Machine& mach
       store(std::move(disk), checker, fate),
       setup(options),
       feed(machine, clock, random),
+      gate(machine),
       proposals(loop, random, options),
       launcher(machine, checker, fate, engine.state()),
-      controller({loop, clock, store, setup, feed, proposals, log, {&reporter}}, engine) {
+      controller({loop, clock, store, setup, feed, gate, proposals, log, {&reporter}}, engine) {
   controller.use_launcher(launcher);
 }
 
@@ -210,6 +212,7 @@ void World::run_is_over() {
 void World::calm_down() {
   note("calm");
   calm_ = true;
+  machine_.neighbour_leaves();
   fate_.mortal = false;
   disk_->set_full(false);
   disk_->set_sync_fails(false);
@@ -239,8 +242,9 @@ void World::something_happens() {
   const Options& o = options_;
   const std::vector<std::uint64_t> faults = {o.crash,      o.power_cut, o.shim_dies,
                                              o.clock_jump, o.disk_full, o.sync_fails};
-  const std::vector<std::uint64_t> people = {o.interrupt, o.stop, o.pause,        o.width, o.cancel,
-                                             o.retry,     o.add,  o.change_space, o.stop};
+  const std::vector<std::uint64_t> people = {o.interrupt, o.stop,     o.pause, o.width,
+                                             o.cancel,    o.retry,    o.add,   o.change_space,
+                                             o.stop,      o.neighbour};
   if (random_.below(2) == 0) {
     a_fault(pick(faults));
   } else {
@@ -339,6 +343,9 @@ void World::somebody_acts(std::uint64_t which) {
     case 8:
       note("the study's folder is moved and put back");
       return controller.submit(StudyGone{"it was moved"});
+    case 9:
+      note("another study takes, or lets go of, cores and devices");
+      return machine_.neighbour_acts();
     default:
       return;
   }

@@ -7,15 +7,20 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <optional>
+#include <thread>
 
 extern char** environ;
 
 namespace seedbed {
 namespace {
+
+constexpr Milliseconds kDeathLimit{1000};
 
 /// Reads until the end, the limit or the deadline; true when the end was reached.
 bool read_all(int descriptor, Milliseconds timeout, std::size_t limit, std::string& output) {
@@ -33,6 +38,20 @@ bool read_all(int descriptor, Milliseconds timeout, std::size_t limit, std::stri
     if (count == 0) return true;
     if (count < 0 && errno != EINTR) return false;
     if (count > 0) output.append(buffer.data(), static_cast<std::size_t>(count));
+  }
+}
+
+/// Its status; nothing after `limit`: a process that is stuck in a driver does not even die of
+/// KILL, and is left to the system.
+std::optional<int> wait_for(pid_t pid, Milliseconds limit) {
+  const auto deadline = std::chrono::steady_clock::now() + limit;
+  for (Milliseconds pause{1};; pause = std::min(2 * pause, Milliseconds(50))) {
+    int status = 0;
+    const pid_t ended = waitpid(pid, &status, WNOHANG);
+    if (ended == pid) return status;
+    if (ended < 0 && errno != EINTR) return std::nullopt;
+    if (std::chrono::steady_clock::now() >= deadline) return std::nullopt;
+    std::this_thread::sleep_for(pause);
   }
 }
 
@@ -68,11 +87,15 @@ Result<CommandOutput> run_command(const std::vector<std::string>& argv,
   const bool complete = read_all(pipe_ends[0], timeout, output_limit, result.output);
   close(pipe_ends[0]);
   if (!complete) kill(pid, SIGKILL);
-  int status = 0;
-  while (waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  const auto status = wait_for(pid, complete ? timeout : kDeathLimit);
+  if (!status && complete) {
+    kill(pid, SIGKILL);
+    static_cast<void>(wait_for(pid, kDeathLimit));
   }
-  if (!complete) return fail(ErrorCode::machine, argv[0] + " gave no complete answer in time");
-  result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  if (!complete || !status) {
+    return fail(ErrorCode::machine, argv[0] + " gave no complete answer in time");
+  }
+  result.exit_code = WIFEXITED(*status) ? WEXITSTATUS(*status) : 128 + WTERMSIG(*status);
   return result;
 }
 

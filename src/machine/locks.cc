@@ -1,0 +1,120 @@
+#include "machine/locks.h"
+
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include <cerrno>
+#include <cstddef>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "base/random.h"
+
+namespace seedbed {
+namespace {
+
+constexpr std::size_t kLongestName = 100;  // of 107 bytes
+
+/// Empty: somebody else has bound that name. Any other refusal (a limit on descriptors, say) must
+/// not stop a study: it then lends without excluding others.
+Descriptor bind_name(const std::string& name, bool& held_by_others) {
+  held_by_others = false;
+  Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  std::memcpy(address.sun_path + 1, name.data(), name.size());  // behind a NUL: abstract
+  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
+  if (socket && ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), length) != 0) {
+    held_by_others = errno == EADDRINUSE;
+    socket.reset();
+  }
+  return socket;
+}
+
+}  // namespace
+
+MachineLocks::MachineLocks(std::string name_space) : name_space_(std::move(name_space)) {}
+
+std::string MachineLocks::default_name_space() {
+  const char* own = std::getenv("SEEDBED_LOCKS");
+  return own == nullptr ? "" : own;
+}
+
+std::string MachineLocks::core_name(int core) const {
+  return fmt::format("{}seedbed/core/{}", name_space_, core);
+}
+
+std::string MachineLocks::device_name(const std::string& device) const {
+  std::string name = fmt::format("{}seedbed/gpu/{}", name_space_, device);
+  if (name.size() > kLongestName) {
+    name.resize(kLongestName - 16);
+    name += fmt::format("{:016x}", hash_text(device));
+  }
+  return name;
+}
+
+bool MachineLocks::hold(const std::string& name, std::vector<Lock>& taken) {
+  Lock& lock = bound_[name];
+  if (!lock) {
+    bool held_by_others = false;
+    Descriptor socket = bind_name(name, held_by_others);
+    if (!socket) {
+      bound_.erase(name);
+      return !held_by_others;
+    }
+    lock = std::make_shared<const Descriptor>(std::move(socket));
+  }
+  taken.push_back(lock);
+  return true;
+}
+
+Held MachineLocks::take(AttemptId attempt, const Allocation& allocation) {
+  Held others;
+  std::vector<Lock> taken;
+  for (const DeviceShare& share : allocation.devices) {
+    if (!hold(device_name(share.device), taken)) others.devices.insert(share.device);
+  }
+  for (const int core : allocation.cores) {
+    if (!hold(core_name(core), taken)) others.cores.insert(core);
+  }
+  if (others.empty() && !taken.empty()) taken_[attempt] = std::move(taken);
+  return others;
+}
+
+std::vector<MachineLocks::Lock> MachineLocks::of(AttemptId attempt) const {
+  const auto found = taken_.find(attempt);
+  return found == taken_.end() ? std::vector<Lock>() : found->second;
+}
+
+void MachineLocks::give_back(AttemptId attempt) { taken_.erase(attempt); }
+
+void MachineLocks::settle() {
+  for (auto lock = bound_.begin(); lock != bound_.end();) {
+    lock = lock->second.use_count() == 1 ? bound_.erase(lock) : std::next(lock);
+  }
+}
+
+Held MachineLocks::look(const Inventory& inventory, const Held& ours) const {
+  const auto held = [this](const std::string& name) {
+    bool held_by_others = false;
+    if (!bound_.contains(name)) bind_name(name, held_by_others);
+    return held_by_others;
+  };
+  Held others;
+  for (const Device& device : inventory.devices) {
+    if (!ours.devices.contains(device.id()) && held(device_name(device.id()))) {
+      others.devices.insert(device.id());
+    }
+  }
+  if (inventory.shared_cores) return others;
+  for (const Core& core : inventory.cores) {
+    if (!ours.cores.contains(core.number) && held(core_name(core.number))) {
+      others.cores.insert(core.number);
+    }
+  }
+  return others;
+}
+
+}  // namespace seedbed
