@@ -164,6 +164,8 @@ Result<Plan> make_plan(const RunRequest& request, bool yes) {
   plan.slots = lending->inventory.slots;
   plan.request = lending->request;
   plan.warnings = spec.warnings;
+  for (std::string& warning : shared_capture_warnings(spec))
+    plan.warnings.push_back(std::move(warning));
   for (std::string& warning : lending->warnings) plan.warnings.push_back(std::move(warning));
 
   SetupContext context;

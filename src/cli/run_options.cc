@@ -227,6 +227,8 @@ Status apply_resources(const RunOptions& options, StudySpec& spec) {
       return read;
     }
   }
+  const bool asks = spec.resources.gpus > 0 || spec.resources.gpu_memory > 0;
+  if (!options.gpus.empty() && options.gpus != "0" && !asks) spec.resources.gpus = 1;
   if (options.launcher != "local") {
     return fail(ErrorCode::usage, fmt::format("--launcher {}: this version of seedbed has the "
                                               "local launcher alone",

@@ -158,7 +158,8 @@ class RealAttemptSetup : public AttemptSetup {
   /// With `workdir: trial`, words that name files where the user stood must still find them.
   void anchor_paths(std::vector<std::string>& argv) const {
     for (std::string& word : argv) {
-      const bool in_template = std::find(spec_.command.words().begin(), spec_.command.words().end(),
+      const bool in_template = word == spec_.program ||
+                               std::find(spec_.command.words().begin(), spec_.command.words().end(),
                                          word) != spec_.command.words().end();
       if (!in_template || word.empty() || word.front() == '/' || word.front() == '-') continue;
       const std::string anchored = context_.working_dir + "/" + word;

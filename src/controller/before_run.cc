@@ -62,6 +62,22 @@ Status check_first_command(const StudySpec& spec, const Sampler& sampler, Attemp
   return check_program((**prepared).order.argv, context.working_dir, variables);
 }
 
+std::vector<std::string> shared_capture_warnings(const StudySpec& spec) {
+  std::vector<std::string> warnings;
+  const PointCount count = spec.space.count();
+  const bool one = !count.infinite && !count.saturated && count.value <= 1;
+  if (spec.workdir == Workdir::trial || one) return warnings;
+  for (const CaptureSpec& capture : spec.capture) {
+    if (capture.file.empty() || capture.file.find('{') != std::string::npos) continue;
+    warnings.push_back(
+        fmt::format("capture: {} is one file for all trials, so that values of one may be taken "
+                    "for another's; have each write its own ({{trial_dir}}/{}), or say workdir: "
+                    "trial",
+                    capture.file, capture.file));
+  }
+  return warnings;
+}
+
 std::string DoneBefore::text() const {
   const std::uint64_t ended = done + failed;
   if (ended == 0) return {};

@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "controller/attempt_setup.h"
 #include "engine/state.h"
@@ -23,6 +24,9 @@ namespace seedbed {
 /// The first point of the space must give a command that can run.
 [[nodiscard]] Status check_first_command(const StudySpec& spec, const Sampler& sampler,
                                          AttemptSetup& dry_setup, const SetupContext& context);
+
+/// Captured files that all trials would write alike: what one wrote may be taken for another's.
+[[nodiscard]] std::vector<std::string> shared_capture_warnings(const StudySpec& spec);
 
 /// The trials of a space by what a study already knows of them.
 struct DoneBefore {

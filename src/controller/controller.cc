@@ -182,6 +182,11 @@ void Controller::perform(const Action& action) { std::visit(Performer{*this}, ac
 void Controller::start(const StartAttempt& action) {
   const TrialStatus* trial = engine_.state().trial(action.attempt.trial);
   SEEDBED_CHECK(trial != nullptr);
+  // Never into the folder of another study that has taken our place.
+  if (Status there = ports_.store.in_place(); !there) {
+    submit(StudyGone{there.error().message});
+    return attempt_unclaimed(action.attempt);
+  }
   auto prepared = ports_.setup.prepare(*trial, action.attempt, action.allocation);
   if (!prepared) {
     // A full disk is nobody's trial's fault: it waits. A value that cannot be passed is.

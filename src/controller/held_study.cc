@@ -1,8 +1,10 @@
 #include "controller/held_study.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -142,7 +144,10 @@ std::string HeldStudy::latest_details() const {
 
 Result<HeldStudy> hold_study(const std::string& dir, const HoldOptions& options) {
   if (options.create) {
-    if (Status made = make_directories(dir + "/trials"); !made) return propagate(made);
+    const std::string trials = dir + "/trials";
+    if (Status made = make_directories(trials); !made) return propagate(made);
+    if (::access(trials.c_str(), W_OK | X_OK) != 0)
+      return tl::unexpected(file_error(trials, errno));
   } else if (!path_exists(dir + "/study.db")) {
     return fail(ErrorCode::usage,
                 fmt::format("no study at {}; seedbed list shows the studies here", dir));

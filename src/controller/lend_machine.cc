@@ -1,6 +1,7 @@
 #include "controller/lend_machine.h"
 
 #include <fmt/format.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cmath>
@@ -29,6 +30,22 @@ std::uint32_t fitting_on_devices(const Inventory& inventory, const Request& requ
     ++count;
   }
   return count;
+}
+
+/// Each slot takes a socket, a lock a core or device, and for moments one more.
+void fit_descriptors(Lending& lending) {
+  constexpr rlim_t kOurs = 32;
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return;
+  Inventory& inventory = lending.inventory;
+  const rlim_t left = limit.rlim_cur > kOurs ? limit.rlim_cur - kOurs : 0;
+  const auto most = static_cast<std::uint32_t>(std::clamp<rlim_t>(left / 2, 1, 100'000));
+  if (inventory.slots <= most) return;
+  lending.warnings.push_back(fmt::format(
+      "{} trials at once instead of {}: the limit of {} open files (`ulimit -n`) does not suffice "
+      "for more",
+      most, inventory.slots, limit.rlim_cur));
+  inventory.slots = most;
 }
 
 }  // namespace
@@ -66,9 +83,6 @@ Result<StudyLending> lend_machine(const StudySpec& spec, std::optional<std::uint
     if (!set) return propagate(set);
     result.devices = std::move(*set);
     result.warnings = result.devices->warnings;
-    if (!asks_for_devices(result.request) && !result.devices->devices.empty()) {
-      result.request.gpus = 1;
-    }
   }
   if (result.devices && asks_for_devices(result.request)) {
     result.inventory.devices = result.devices->devices;
@@ -86,6 +100,7 @@ Result<StudyLending> lend_machine(const StudySpec& spec, std::optional<std::uint
     lending.inventory.slots = std::min(lending.inventory.slots, on_devices);
   }
   lending.inventory.insists = slots.has_value();
+  fit_descriptors(lending);
   result.inventory = std::move(lending.inventory);
   std::move(lending.warnings.begin(), lending.warnings.end(), std::back_inserter(result.warnings));
   return result;

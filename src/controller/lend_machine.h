@@ -26,9 +26,10 @@ struct StudyLending {
   [[nodiscard]] std::string describe() const;
 };
 
-/// Reads the machine and, if any are asked for, its GPUs. `--gpus` alone (`gpus_by_hand`) means one
-/// device a trial. Where GPUs are asked for and cores are not, each trial gets its even part of
-/// them. Errors: devices that are not there.
+/// Reads the machine and, if any are asked for, its GPUs (`gpus_by_hand`: `--gpus`, as
+/// choose_devices reads it; devices are managed then, even if no trial gets one). Where GPUs are
+/// asked for and cores are not, each trial gets its even part of them. Errors: devices that are not
+/// there.
 [[nodiscard]] Result<StudyLending> lend_machine(const StudySpec& spec,
                                                 std::optional<std::uint32_t> slots,
                                                 const std::string& gpus_by_hand,

@@ -1,7 +1,11 @@
 #include "controller/local_metric_feed.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "base/text.h"
@@ -48,12 +52,13 @@ class LocalMetricFeed : public MetricFeed {
     auto metrics = AttemptMetrics::make(sources, start);
     // A position that cannot be read: the files still hold everything, so read them anew.
     if (!metrics) metrics = AttemptMetrics::make(sources, {});
-    if (metrics) followed_[attempt] = {std::move(*metrics), sources.log_path};
+    if (metrics) followed_[attempt] = {std::move(*metrics), sources.log_path, {}};
   }
 
   std::vector<MetricsReported> poll(Timestamp now) override {
     std::vector<MetricsReported> all;
-    for (const auto& [attempt, followed] : followed_) {
+    for (auto& [attempt, followed] : followed_) {
+      if (followed.log_gone()) continue;
       MetricsReported reported{attempt, {}, {}};
       for (int i = 0; i < kReadsPerPoll; ++i) {
         auto read = followed.metrics->poll(now);
@@ -73,13 +78,14 @@ class LocalMetricFeed : public MetricFeed {
     auto found = followed_.extract(attempt);
     if (found.empty()) return rest;
     AttemptMetrics& metrics = *found.mapped().metrics;
-    while (!metrics.done()) {
+    // It has ended, so it had a log.
+    rest.log_gone = found.mapped().log_gone() || !found.mapped().log;
+    while (!rest.log_gone && !metrics.done()) {
       auto read = metrics.finish(now);
       if (read) append(std::move(*read), rest.reported);
     }
     rest.traceback_seen = metrics.traceback_seen();
     rest.names_seen = join(metrics.names_seen(), ", ");
-    rest.log_gone = !path_exists(found.mapped().log_path);
     for (std::string& text : metrics.take_notes()) {
       rest.notes.push_back({attempt.trial, "metrics", std::move(text)});
     }
@@ -90,16 +96,32 @@ class LocalMetricFeed : public MetricFeed {
   struct Followed {
     std::unique_ptr<AttemptMetrics> metrics;
     std::string log_path;
+    std::optional<std::pair<dev_t, ino_t>> log;  ///< as it was first seen
+
+    /// It was there and is not any more, or another file has its place: the study was moved, say,
+    /// and a new one of its name begun. Nothing there is this attempt's.
+    bool log_gone() {
+      struct stat info = {};
+      const bool there = ::stat(log_path.c_str(), &info) == 0;
+      if (!there) return log.has_value() && errno == ENOENT;
+      const std::pair now(info.st_dev, info.st_ino);
+      if (!log) log = now;
+      return *log != now;
+    }
   };
 
   static constexpr int kReadsPerPoll = 16;  // 16 MiB per source and turn, then others have theirs
+
+  [[nodiscard]] std::string trial_dir(const TrialStatus& trial) const {
+    return study_dir_ + "/trials/" + trial.folder;
+  }
 
   [[nodiscard]] AttemptSources sources_of(const TrialStatus& trial, AttemptId attempt) const {
     CommandContext words;
     words.trial = std::to_string(trial.number);
     words.attempt = std::to_string(attempt.attempt);
     words.study_dir = study_dir_;
-    words.trial_dir = study_dir_ + "/trials/" + trial.folder;
+    words.trial_dir = trial_dir(trial);
     const std::string& base = spec_.workdir == Workdir::trial ? words.trial_dir : working_dir_;
     AttemptSources sources;
     sources.log_path = words.trial_dir + "/attempt-" + std::to_string(attempt.attempt) + ".log";

@@ -98,6 +98,9 @@ class StudyRun {
     gpu_report_ = std::move(lending->report);
     warnings_ = std::move(lending->warnings);
     for (const std::string& warning : spec.warnings) warnings_.push_back(warning);
+    for (std::string& warning : shared_capture_warnings(spec)) {
+      warnings_.push_back(std::move(warning));
+    }
     if (Status fits = Placement(config_.inventory).can_ever_fit(config_.request); !fits) {
       return fits;
     }
@@ -122,6 +125,8 @@ class StudyRun {
   }
 
   Status take_study() {
+    ignore_signal(SIGPIPE);
+    ignore_signal(SIGXFSZ);  // `ulimit -f`: a write that fails is told, and waits
     clock_ = make_steady_clock();
     HoldOptions options;
     options.command_line = request_.command_line;
@@ -217,7 +222,6 @@ class StudyRun {
 
   Status listen() {
     ignore_signal(SIGHUP);
-    ignore_signal(SIGPIPE);
     auto signals = SignalSource::make(*loop_, {SIGINT, SIGTERM}, [this](int signal) {
       controller_->submit(InterruptCame{signal, request_.drain_on_interrupt});
     });
@@ -261,9 +265,11 @@ class StudyRun {
     log_->info("run_ended", {{"exit_code", std::to_string(controller_->exit_code())}});
     control_.reset();
     signals_.reset();
+    const Status there = held_->store->in_place();
     Status closed = held_->store->close();
     // Of a folder that was taken away while it ran, more has been told already.
     const bool told = controller_->exit_code() == exit_code(ErrorCode::damaged);
+    if (!there && !failure && !told) return tl::unexpected(there.error());
     if (!closed && !failure && !told) return propagate(closed);
     if (failure) return tl::unexpected(*failure);
     return controller_->exit_code();

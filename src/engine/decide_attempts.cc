@@ -161,12 +161,13 @@ void Engine::Decider::complete(TrialNumber number, const AttemptFinished* finish
   const TrialStatus& trial = *state_.trial(number);
   const std::string& metric = engine_.config_.objective.metric;
   TrialFinished record{number, TrialState::completed, "", false};
+  if (!metric.empty() && finished != nullptr && finished->output_gone) {
+    // What was read of it before is no result: more may have come.
+    const char* why = "its folder was removed while it ran, and its output with it";
+    push(NoteAdded{number, "output_gone", why});
+    return lose(number, why);
+  }
   if (!metric.empty() && !trial.last_metrics.contains(metric)) {
-    if (finished != nullptr && finished->output_gone) {
-      const char* why = "its folder was removed while it ran, and its output with it";
-      push(NoteAdded{number, "output_gone", why});
-      return lose(number, why);
-    }
     std::string seen = finished == nullptr ? "" : finished->seen_metrics;
     if (seen.empty()) seen = names_of(trial.last_metrics);
     record.metric_missing = true;

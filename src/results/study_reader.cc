@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <system_error>
 #include <utility>
 
@@ -44,13 +45,15 @@ class Points {
 };
 
 Status give_records(const sqlite::Database& database, FollowPosition& position,
-                    const std::function<void(const Entry&)>& take) {
+                    const std::function<void(const Entry&)>& take,
+                    std::set<TrialNumber>& finished) {
   auto rows = database.prepare("SELECT id, at_ms, kind, body FROM records WHERE id>? ORDER BY id");
   if (!rows) return propagate(rows);
   rows->bind(1, position.record);
   return rows->each([&](const sqlite::Statement& row) -> Status {
     auto record = decode_record(row.view(2), row.view(3));
     if (!record) return propagate(record);
+    if (const auto* end = std::get_if<TrialFinished>(&*record)) finished.insert(end->trial);
     take(Entry{Timestamp{row.integer(1)}, std::move(*record)});
     position.record = row.integer(0);
     return {};
@@ -70,16 +73,19 @@ Status give_points(const sqlite::Database& database, FollowPosition& position, P
   });
 }
 
-// The latest point of a long curve is in its summary alone.
-Status give_latest(const sqlite::Database& database, Points& points) {
+// The latest point of a long curve is in its summary alone. It is given while the trial runs, and
+// once more when it has finished.
+Status give_latest(const sqlite::Database& database, const std::set<TrialNumber>& finished,
+                   Points& points) {
   auto rows = database.prepare(
-      "SELECT m.last_attempt, n.name, m.last_step, m.last_value, m.last_ms, m.n FROM trials t "
-      "JOIN metrics m ON m.trial=t.trial JOIN metric_names n ON n.id=m.metric "
-      "WHERE t.state='running' AND m.n>? ORDER BY m.trial, m.metric");
+      "SELECT m.last_attempt, n.name, m.last_step, m.last_value, m.last_ms, m.n, m.trial, "
+      "t.state='running' FROM trials t JOIN metrics m ON m.trial=t.trial JOIN metric_names n ON "
+      "n.id=m.metric WHERE (?1 OR t.state='running') AND m.n>?2 ORDER BY m.trial, m.metric");
   if (!rows) return propagate(rows);
-  rows->bind_unsigned(1, kPointsKeptWhole);
+  rows->bind(1, finished.empty() ? 0 : 1).bind_unsigned(2, kPointsKeptWhole);
   return rows->each([&](const sqlite::Statement& row) {
     if (keeps_point(row.unsigned_integer(5))) return;
+    if (row.integer(7) == 0 && !finished.contains(row.unsigned_integer(6))) return;
     points.add(attempt_of_key(row.integer(0)),
                {row.text(1), row.real(2), row.real(3), Timestamp{row.integer(4)}});
   });
@@ -147,9 +153,10 @@ Result<FollowPosition> follow(const sqlite::Database& database, const FollowPosi
                               const std::function<void(const Entry&)>& take) {
   FollowPosition position = from;
   Points points(take);
-  Status given = give_records(database, position, take);
+  std::set<TrialNumber> finished;
+  Status given = give_records(database, position, take, finished);
   if (given) given = give_points(database, position, points);
-  if (given) given = give_latest(database, points);
+  if (given) given = give_latest(database, finished, points);
   if (!given) return propagate(given);
   points.flush();
   return position;

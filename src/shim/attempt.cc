@@ -27,7 +27,7 @@ constexpr std::int64_t kRecordRetryMs = 1000;
 constexpr std::int64_t kSettleMs = 200;
 
 std::string file_of(const StartOrder& order, const char* suffix) {
-  return order.trial_dir + "/attempt-" + std::to_string(order.attempt.attempt) + suffix;
+  return "attempt-" + std::to_string(order.attempt.attempt) + suffix;
 }
 
 std::int64_t earliest(std::int64_t a, std::int64_t b) { return b == 0 ? a : std::min(a, b); }
@@ -47,19 +47,30 @@ Attempt::Attempt(StartOrder order, HeldLocks locks, const ProcessIdentity& shim,
 
 Attempt::~Attempt() {
   if (log_ >= 0) ::close(log_);
+  if (folder_ >= 0) ::close(folder_);
 }
 
 void Attempt::start(std::int64_t now) {
-  const std::string path = file_of(order_, ".log");
+  // Open until the record is written: should the study be moved meanwhile and another begin in its
+  // place, the record still goes to its own.
+  folder_ = ::open(order_.trial_dir.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+  const std::string name = file_of(order_, ".log");
   // The claim: of all who may start (or void) this attempt, exactly one makes this file.
-  log_ = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
+  if (folder_ < 0) {
+    start_failure_ = order_.trial_dir + "/" + name + ": " + error_words(errno);
+    phase_ = Phase::gone;
+    locks_.release();
+    tell_(DidNotStartNews{order_.attempt, start_failure_});
+    return;
+  }
+  log_ = ::openat(folder_, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
   if (log_ < 0) {
     phase_ = Phase::gone;
     locks_.release();
     if (errno == EEXIST) {
       tell_(ClaimRefusedNews{order_.attempt});
     } else {
-      start_failure_ = path + ": " + error_words(errno);
+      start_failure_ = order_.trial_dir + "/" + name + ": " + error_words(errno);
       tell_(DidNotStartNews{order_.attempt, start_failure_});
     }
     return;
@@ -233,7 +244,7 @@ void Attempt::write_record(std::int64_t now) {
     record_.fingerprint = order_.fingerprint;
     has_record_ = true;
   }
-  const int error = write_by_rename(file_of(order_, ".exit"), encode_exit_record(record_));
+  const int error = write_by_rename(folder_, file_of(order_, ".exit"), encode_exit_record(record_));
   record_missing_ = error != 0 && error != ENOENT;  // of a folder that was removed none is missed
   retry_record_at_ = record_missing_ ? now + kRecordRetryMs : 0;
 }

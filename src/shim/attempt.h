@@ -88,6 +88,7 @@ class Attempt {
   Cause cause_ = Cause::none;
   pid_t pid_ = 0;
   int log_ = -1;
+  int folder_ = -1;  ///< the trial's
   std::optional<LogKeeper> keeper_;
   ExitRecord record_;
   bool has_record_ = false;

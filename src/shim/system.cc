@@ -50,14 +50,14 @@ int write_all(int descriptor, std::string_view bytes) {
   return 0;
 }
 
-int write_by_rename(const std::string& path, std::string_view bytes) {
-  const std::string beside = path + ".new";
-  const int file = ::open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+int write_by_rename(int folder, const std::string& name, std::string_view bytes) {
+  const std::string beside = name + ".new";
+  const int file = ::openat(folder, beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (file < 0) return errno;
   int failed = write_all(file, bytes);
   if (::close(file) != 0 && failed == 0) failed = errno;
-  if (failed == 0 && ::rename(beside.c_str(), path.c_str()) != 0) failed = errno;
-  if (failed != 0) ::unlink(beside.c_str());
+  if (failed == 0 && ::renameat(folder, beside.c_str(), folder, name.c_str()) != 0) failed = errno;
+  if (failed != 0) ::unlinkat(folder, beside.c_str(), 0);
   return failed;
 }
 

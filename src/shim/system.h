@@ -21,8 +21,8 @@ namespace seedbed::shim {
 /// 0 or the errno.
 [[nodiscard]] int write_all(int descriptor, std::string_view bytes);
 
-/// Writes `path` by a file beside it and a rename. 0 or the errno.
-[[nodiscard]] int write_by_rename(const std::string& path, std::string_view bytes);
+/// Writes the file `name` of an open folder by a file beside it and a rename. 0 or the errno.
+[[nodiscard]] int write_by_rename(int folder, const std::string& name, std::string_view bytes);
 
 [[nodiscard]] const char* error_words(int error);
 

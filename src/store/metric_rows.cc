@@ -143,7 +143,15 @@ bool keeps_point(std::uint64_t ordinal) {
 }
 
 void MetricSummary::add(const StoredPoint& point, std::int64_t row) {
-  if (n == 0) first = point;
+  // An attempt that begins the curve again, without a checkpoint: what an earlier one had reached
+  // is not what this one did.
+  const bool again = n > 0 && point.attempt > last.attempt && point.step <= first.step;
+  if (again) {
+    min.reset();
+    max.reset();
+    not_finite = 0;
+  }
+  if (n == 0 || again) first = point;
   n = point.ordinal;
   last = point;
   if (std::isfinite(point.value)) {

@@ -40,7 +40,8 @@ struct MetricSummary {
   std::uint64_t not_finite = 0;  ///< of them NaN or infinite
   StoredPoint first, last;
   std::optional<StoredPoint> min, max;  ///< of the finite values; the earliest of equal ones
-  std::int64_t first_point = 0;         ///< rows of `points` between which all of its points lie
+  // first, min, max and not_finite are those since an attempt last began the curve again.
+  std::int64_t first_point = 0;  ///< rows of `points` between which all of its points lie
   std::int64_t last_point = 0;
 
   /// Takes the next point; `row` is its row in `points`, 0 when it is not kept there.

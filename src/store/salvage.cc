@@ -78,14 +78,14 @@ class TolerantReader {
   TolerantReader(const sqlite::Database& database, std::string table, std::string columns)
       : database_(database), table_(std::move(table)), columns_(std::move(columns)) {}
 
-  /// For tables numbered by `id`, the first column.
-  void by_id(const Take& take) const {
+  /// For tables numbered by `id`, the first column. False when something could not be read.
+  bool by_id(const Take& take) const {
     std::int64_t next = 1;
     const bool whole = scan("ORDER BY id", [&](const sqlite::Statement& row) {
       next = row.integer(0) + 1;
       take(row);
     });
-    if (whole) return;
+    if (whole) return true;
     // The rows behind the damage, remembered by number only: they come last first.
     std::int64_t first_behind = 0;
     scan(fmt::format("WHERE id>={} ORDER BY id DESC", next),
@@ -96,12 +96,15 @@ class TolerantReader {
       scan(fmt::format("WHERE id={}", id), take);
     }
     if (first_behind != 0) scan(fmt::format("WHERE id>={} ORDER BY id", first_behind), take);
+    return false;
   }
 
   /// For the others: what can be read from the front and from the back; a row may come twice.
-  void both_ways(const std::string& key, const std::string& key_descending,
+  bool both_ways(const std::string& key, const std::string& key_descending,
                  const Take& take) const {
-    if (!scan("ORDER BY " + key, take)) scan("ORDER BY " + key_descending, take);
+    if (scan("ORDER BY " + key, take)) return true;
+    scan("ORDER BY " + key_descending, take);
+    return false;
   }
 
  private:
@@ -128,6 +131,7 @@ struct Salvage {
   Status status{};
   std::uint64_t kept = 0, unreadable = 0, points = 0;
   std::int64_t last_seen = 0;  // number of a record
+  bool metrics_whole = true;
   Mender mender{};
 
   void keep(Status outcome) {
@@ -199,10 +203,12 @@ void Salvage::copy_records() {
 void Salvage::copy_names() {
   auto add = to.prepare("INSERT OR IGNORE INTO metric_names(id, name) VALUES(?,?)");
   if (!add) return keep(propagate(add));
-  TolerantReader(from, "metric_names", "id, name").by_id([&](const sqlite::Statement& row) {
+  const TolerantReader reader(from, "metric_names", "id, name");
+  const bool whole = reader.by_id([&](const sqlite::Statement& row) {
     const std::string name = row.text(1);
     keep(add->bind(1, row.integer(0)).bind_text(2, name).run());
   });
+  metrics_whole = metrics_whole && whole;
 }
 
 void Salvage::copy_points() {
@@ -211,7 +217,7 @@ void Salvage::copy_points() {
       "SELECT ?1,?2,?3,?4,?5,?6,?7 WHERE EXISTS(SELECT 1 FROM metric_names WHERE id=?3)");
   if (!add) return keep(propagate(add));
   const TolerantReader reader(from, "points", "id, attempt, metric, ordinal, step, value, at_ms");
-  reader.by_id([&](const sqlite::Statement& row) {
+  const bool whole = reader.by_id([&](const sqlite::Statement& row) {
     if (!mender.knows(attempt_of_key(row.integer(1)).trial) || row.integer(3) < 1) return;
     for (int i = 0; i < 7; ++i) {
       if (i == 4 || i == 5) {
@@ -223,6 +229,7 @@ void Salvage::copy_points() {
     keep(add->run());
     ++points;
   });
+  metrics_whole = metrics_whole && whole;
 }
 
 // Tables whose rows belong to a trial, copied column by column with their types.
@@ -235,12 +242,13 @@ void Salvage::copy_table(const std::string& table, const std::string& columns, i
       fmt::format("INSERT OR IGNORE INTO {}({}) VALUES({})", table, columns, places).c_str());
   if (!add) return keep(propagate(add));
   const TolerantReader reader(from, table, columns);
-  reader.both_ways(key, key_descending, [&](const sqlite::Statement& row) {
+  const bool whole = reader.both_ways(key, key_descending, [&](const sqlite::Statement& row) {
     const auto trial = static_cast<TrialNumber>(row.integer(trial_column) / per_trial);
     if (!mender.knows(trial)) return;
     for (int i = 0; i < count; ++i) add->bind_column(i + 1, row, i);
     keep(add->run());
   });
+  metrics_whole = metrics_whole && whole;
 }
 
 // A summary that could not be read is made again from the points that were kept.
@@ -326,6 +334,11 @@ Result<std::vector<std::string>> copy_all(const std::string& old_path, const std
             ? std::string()
             : ", " + counted(work.unreadable, "record") + " in between could not be read",
         work.last_seen));
+  }
+  if (!work.metrics_whole) {
+    notes.push_back(
+        "metric values could not all be read, but the trials' logs hold them: move study.db away, "
+        "and the next run takes ends and values from the trials' folders");
   }
   if (work.mender.left_out() != 0) {
     notes.push_back(fmt::format("{} record{} left out because what {} about is missing",

@@ -540,6 +540,21 @@ TEST(StudyReader, JsonIsReadAsYaml) {
   EXPECT_EQ(values(spec, "lr"), "real:1e-3 text:1e-3 boolean:True null:None");
 }
 
+TEST(StudyReader, CaseF6_GpusAreANumberAShareOrAnAmountOfMemory) {
+  const auto resources = [](const std::string& text) {
+    return must_read(std::string(kCommand) + "resources: {gpus: " + text + "}\n").resources;
+  };
+  EXPECT_EQ(resources("2").gpus, 2);
+  EXPECT_EQ(resources("0.2").gpus, 0.2);
+  EXPECT_EQ(resources("{memory: 8GiB}").gpu_memory, std::uint64_t{8} << 30U);
+  EXPECT_FALSE(resources("1").cpus.has_value()) << "an even part of the cores";
+  for (const char* wrong : {"1.5", "-1", "x", "5000", "{memory: much}", "{cores: 1}", "[1]"}) {
+    const std::string message =
+        error_of(std::string(kCommand) + "resources: {gpus: " + wrong + "}\n");
+    EXPECT_EQ(message.substr(0, 13), "sweep.yaml:2:") << wrong << message;
+  }
+}
+
 TEST(StudyReader, FeaturesToComeAreRefusedByName) {
   const std::pair<const char*, const char*> cases[] = {
       {"method: bayes", "`method: bayes` is not available yet; known: grid, random, sobol"},
@@ -549,9 +564,6 @@ TEST(StudyReader, FeaturesToComeAreRefusedByName) {
       {"metrics: [a, b]", "`metrics` is not available yet"},
       {"scheduler: {engine: optuna}", "`scheduler` is not available yet"},
       {"metric: {name: x, target: 3}", "`target` is not available yet"},
-      {"resources: {gpus: 1}", "`resources.gpus` is not available yet"},
-      {"resources: {gpus: 0.2}", "`resources.gpus` is not available yet"},
-      {"resources: {gpus: {memory: 8GiB}}", "`resources.gpus` is not available yet"},
       {"resources: {ranks: 4}", "`resources.ranks` above 1 is not available yet"},
       {"resources: [{cpus: 1}, {cpus: 2}]",
        "a list of `resources` to choose from is not available"},

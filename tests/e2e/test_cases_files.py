@@ -205,3 +205,9 @@ def test_case_J13_clean_lists_first_and_never_touches_records(box):
     assert not list((box.study_dir() / "trials").glob("00005*/model.pt"))
     assert box.path("precious/file").exists()
     assert len(box.states()) == 5
+
+
+def test_case_J6_a_program_given_by_its_own_key_is_found_from_a_folder_of_its_own(box):
+    box.write("t.py", "print('loss=1')")
+    box.sweep("program: t.py\nworkdir: trial\nparameters: {i: {values: [1, 2]}}\n")
+    assert box.count("completed") == 2

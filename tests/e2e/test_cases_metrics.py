@@ -174,3 +174,48 @@ def test_capture_test_shows_which_lines_match(box):
     box.write("run.log", "epoch 1: loss=0.5\nnothing here\nACC is 0.9\n")
     shown = box.ok("capture-test", "run.log", "--pattern", r"ACC is (?P<acc>\S+)").out
     assert "loss" in shown and "acc" in shown and "2 of 3 lines" in shown
+
+
+def test_an_attempt_that_begins_again_has_its_own_best_value(box):
+    box.write("again.py", """
+import os
+first = os.environ["SEEDBED_ATTEMPT"] == "1"
+for step in range(1, 4):
+    print(f"step={step} loss={0.001 * step if first else 5 - step}")
+raise SystemExit(1 if first else 0)
+""")
+    box.sweep("retries: {count: 1}\nmetric: {name: loss, goal: minimize}\ncommand: [python3, again.py]\n",
+              "n=1")
+    metric = box.rows("SELECT n, min_value, max_value, first_value, last_value FROM metrics")[0]
+    assert metric == {"n": 6, "min_value": 2, "max_value": 4, "first_value": 4, "last_value": 2}
+
+
+def test_an_attempt_that_goes_on_from_a_checkpoint_keeps_the_curve(box):
+    box.write("on.py", """
+import os
+first = os.environ["SEEDBED_ATTEMPT"] == "1"
+for step in range(1, 4) if first else range(3, 6):
+    print(f"step={step} loss={10 - step}")
+raise SystemExit(1 if first else 0)
+""")
+    box.sweep("retries: {count: 1}\nmetric: {name: loss, goal: minimize}\ncommand: [python3, on.py]\n",
+              "n=1")
+    metric = box.rows("SELECT min_value, max_value, first_value FROM metrics")[0]
+    assert metric == {"min_value": 5, "max_value": 9, "first_value": 9}
+
+
+def test_a_captured_file_that_all_trials_share_is_told(box):
+    box.write("w.py", "open('p.csv', 'w').write('step,loss\\n1,2\\n')")
+    done = box.sweep("capture: [{file: p.csv}]\nslots: 1\ncommand: [python3, w.py]\n", "n=1,2")
+    assert "p.csv is one file for all trials" in done.text, done.text
+    done = box.sweep("capture: [{file: p.csv}]\nworkdir: trial\ncommand: [python3, w.py]\n", "n=1,2",
+                     name="t")
+    assert "one file for all trials" not in done.text
+
+
+def test_the_view_of_a_long_curve_ends_with_its_last_value(box):
+    box.write("nl.py", "for i in range(3000): print('loss=%g' % (0.1 / (i + 1)))\nprint('loss=nan')")
+    terminal = box.terminal("run", "n=1", "--metric", "loss", "--goal", "minimize", "--name", "s",
+                            "--", "python3", "nl.py", "{n}")
+    assert terminal.wait() == 0, terminal.text
+    assert "best     none" in terminal.text, terminal.text[-2000:]

@@ -217,6 +217,18 @@ def test_case_F13_a_study_without_gpus_leaves_the_variables_alone(box, gpus):
     assert "CUDA_DEVICE_ORDER" not in seen(box, "t")[0]["env"]
 
 
+def test_a_study_goes_on_with_a_device_a_trial(box):
+    box.ok("run", "n=1..2", "--gpus", "2", "--limit", "1", "--name", "s", *command())
+    box.ok("run", "--study", "s", "--limit", "2", env={"CUDA_VISIBLE_DEVICES": "6,7"})
+    assert visible(box) in (["0", "6"], ["1", "6"])
+
+
+def test_no_gpus_by_hand_hides_them(box):
+    box.ok("run", "n=1", "--gpus", "0", "--name", "s", *command(),
+           env={"CUDA_VISIBLE_DEVICES": "3"})
+    assert visible(box) == [""]
+
+
 def test_case_F13_a_device_that_is_not_there_is_refused_at_once(box):
     box.write("sweep.yaml", "resources: {gpus: 1}\n")
     done = box.run("run", "sweep.yaml", "n=1", "--name", "s", *command())
@@ -294,7 +306,7 @@ def test_a_core_is_held_by_its_trial_when_controller_and_then_shim_are_killed(bo
     cores = len(os.sched_getaffinity(0))
     first = box.start("run", "n=1", "--cpus", str(cores), "--name", "a", "--", "sh", "-c",
                       "sleep 6061", "x", "{n}")
-    box.wait_for("running", 1, study="a")
+    wait_until(lambda: any(line.startswith("sleep 6061") for line in box.processes().values()))
     first.kill()
     second = box.start("run", "n=1", "--name", "b", *command())
     wait_until(lambda: "others hold core" in second.out, what=lambda: second.out + second.err)

@@ -2,6 +2,8 @@
 
 import os
 import re
+import resource
+
 
 import pytest
 from conftest import wait_until
@@ -365,3 +367,25 @@ early_terminate: {{type: nan}}
     assert box.states() == {1: "pruned"}
     assert ends(box)[0][2:] in (("pruned", 0), ("exited", 0))
     assert box.rows("SELECT last_value FROM metrics") == [{"last_value": 3.0}]
+
+
+def test_case_D14_a_small_limit_of_open_files_makes_the_width_smaller(box):
+    def few_files():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+
+    done = box.ok("run", "n=1..60", "--slots", "50", "--name", "s", "--", "true", "{n}",
+                  preexec=few_files)
+    assert "16 trials at once instead of 50" in done.text, done.text
+    assert box.count("completed") == 60
+
+
+def test_a_limit_on_the_size_of_files_does_not_end_the_controller_by_a_signal(box):
+    def small_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300 * 1024, 300 * 1024))
+
+    run = box.start("run", "n=1..400", "--slots", "2", "--name", "s", "--", "true", "{n}",
+                    preexec=small_files)
+    wait_until(lambda: not run.running or "records cannot be written" in run.out)
+    if run.running:
+        run.interrupt()
+    assert run.wait().code in (0, 5, 130)

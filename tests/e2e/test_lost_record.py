@@ -19,10 +19,10 @@ def executions(box):
     return sorted(box.read("ran.txt").split())
 
 
-def results(box):
+def results(box, study="s"):
     return {row["trial"]: row["last"] for row in box.rows(
         "SELECT m.trial, m.last_value AS last FROM metrics m JOIN metric_names n ON "
-        "n.id=m.metric WHERE n.name='loss'")}
+        "n.id=m.metric WHERE n.name='loss'", study=study)}
 
 
 def finished_study(box, upto=4):
@@ -125,6 +125,36 @@ def test_a_study_folder_that_is_moved_while_it_runs_keeps_everything(box):
     assert "its folder was removed while it ran" in done.text
     box.ok("run", "n=1..9", "--metric", "loss", "--name", "t", "--", *RUNNER)
     assert executions(box) == sorted([*"123456789", "2", "3"])
+
+
+def test_a_moved_study_takes_nothing_from_a_new_one_of_its_name(box):
+    teller = ("sh", "-c", 'echo loss=$V; until [ -e go ]; do sleep 0.02; done; echo loss=$V$V', "x",
+              "{n}")
+    words = ("run", "n=1", "--metric", "loss", "--name", "s", "--", *teller)
+    first = box.start(*words, env={"V": "1"})
+    wait_until(lambda: results(box) if box.states() else None)
+    box.study_dir("s").rename(box.cwd / "studies" / "t")
+    second = box.start(*words, env={"V": "9"})
+    wait_until(lambda: box.states("s").get(1) == "running")
+    box.write("go", "")
+    assert first.wait().code == 4 and second.wait().code == 0
+    assert results(box) == {1: 99.0}
+    assert box.states("t") == {1: "waiting"}, "its own output was not read to the end"
+    box.ok("run", "--study", "t", env={"V": "1"})
+    assert results(box, "t") == {1: 11.0}
+
+
+def test_a_log_that_was_removed_before_it_was_read_to_the_end_is_no_result(box):
+    teller = ("sh", "-c", 'echo loss=1; until [ -e go ]; do sleep 0.02; done; echo loss=2', "x",
+              "{n}")
+    words = ("run", "n=1", "--metric", "loss", "--name", "s", "--", *teller)
+    run = box.start(*words)
+    wait_until(lambda: results(box) if box.states() else None)
+    shutil.rmtree(box.trial_dir(1))
+    box.write("go", "")
+    assert run.wait().code == 0
+    assert results(box) == {1: 2.0}
+    assert [row["attempt"] for row in box.rows("SELECT attempt FROM attempts")] == [1, 2]
 
 
 def test_trials_that_are_removed_while_they_run_are_not_taken_for_completed(box):
