@@ -353,14 +353,31 @@ void print_json(const RunRequest& request, const Plan& plan) {
 
 }  // namespace
 
-Result<int> print_plan(const RunRequest& request, const RunOptions& options,
-                       const std::string& output) {
-  auto plan = make_plan(request, options.yes);
+Result<int> print_plan(const Invocation& invocation, const RunOptions& options) {
+  auto request = read_run(invocation, options);
+  std::string endless;
+  if (!request && !options.limit) {
+    // What a limit alone would mend is a space without an end: its first points can be shown.
+    RunOptions limited = options;
+    limited.limit = kShownTrials;
+    auto first = read_run(invocation, limited);
+    if (!first) return propagate(request);
+    endless = request.error().message;
+    request = std::move(first);
+  }
+  if (!request) return propagate(request);
+  auto plan = make_plan(*request, options.yes);
   if (!plan) return propagate(plan);
-  if (output == "json") {
-    print_json(request, *plan);
+  if (!endless.empty()) {
+    plan->trials = "an endless space";
+    plan->count = {{"trials", nullptr}, {"exact", false}};
+    plan->before.reset();
+    plan->refusals.push_back(endless);
+  }
+  if (invocation.output == "json") {
+    print_json(*request, *plan);
   } else {
-    print_text(request, *plan);
+    print_text(*request, *plan);
   }
   return 0;
 }

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/text.h"
 #include "controller/proposal_source.h"
 #include "study/folder_name.h"
 
@@ -59,7 +60,15 @@ Status check_first_command(const StudySpec& spec, const Sampler& sampler, Attemp
   if (!*prepared || spec.command.options().shell) return {};
   Variables variables = base_variables(context.surroundings);
   for (const auto& [name, value] : spec.env) variables[name] = value;
-  return check_program((**prepared).order.argv, context.working_dir, variables);
+  Status found = check_program((**prepared).order.argv, context.working_dir, variables);
+  const std::string& first = spec.command.words().front();
+  if (found || trim(first).find_first_of(" \t") == std::string_view::npos) return found;
+  if (check_program({(**prepared).order.argv[0]}, context.working_dir, variables)) return found;
+  constexpr std::size_t kLongest = 200;
+  return fail(ErrorCode::usage,
+              fmt::format("cannot run {}: no program has this name; leave out the quotes: -- {}; "
+                          "for a shell line write bash -c '…' or shell: true",
+                          one_line(shell_quote(first), kLongest), one_line(trim(first), kLongest)));
 }
 
 std::string DoneBefore::text() const {

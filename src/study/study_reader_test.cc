@@ -542,7 +542,9 @@ TEST(StudyReader, JsonIsReadAsYaml) {
 
 TEST(StudyReader, FeaturesToComeAreRefusedByName) {
   const std::pair<const char*, const char*> cases[] = {
-      {"method: bayes", "`method: bayes` is not available yet; known: grid, random, sobol"},
+      {"method: bayes",
+       "`method: bayes` is not available yet; known: grid, random, sobol; to "
+       "search at random instead: --method random --limit 50"},
       {"launcher: slurm", "`launcher: slurm` is not available yet; known: local"},
       {"launcher: mpi", "`launcher: mpi` is not available yet"},
       {"preload: [torch]", "`preload` is not available yet"},

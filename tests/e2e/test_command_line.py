@@ -53,6 +53,13 @@ def test_a_repeatable_option_takes_one_value_and_leaves_the_words(box):
     (["logs"], "TRIAL is missing; write it as in: seedbed logs 3"),
     (["show", "1", "2", "3"], "'2' is one word too many for seedbed show"),
     (["--dir", "d", "list"], "--dir comes after the command: seedbed list --dir"),
+    (["run", "a=1", "--lr=1e-1"], "a parameter is written lr=1e-1, without the hyphens"),
+    (["run", "lr=1,", "2", "--", "true"], "`2` is no NAME=SPEC and no sweep file; no blank after a "
+     "comma, or quote the word: 'lr=1, 2'"),
+    (["run", "lr=1,", "2,", "3"], "`2,` is no NAME=SPEC"),
+    (["run", "nosuch.yaml"], "nosuch.yaml: no such sweep file"),
+    (["run", "lr", "--", "true"], "`lr` is no NAME=SPEC and no sweep file; write lr=1e-3,1e-2"),
+    (["run", "~lr", "a=1", "--", "true"], "write lr=absent() to leave the option out"),
     (["lsit"], "there is no command 'lsit'; did you mean 'seedbed list'?"),
 ])
 def test_a_wrong_option_is_told_in_words(box, words, said):
@@ -192,6 +199,9 @@ def test_plan_of_a_study_with_a_hole_in_its_record_still_plans(box):
 @pytest.mark.parametrize("words, said", [
     (["a=1", "--", PY, "nope.py"], "cannot open nope.py"),
     (["a=1", "--", "nosuchprogram"], "cannot run nosuchprogram: not found along PATH"),
+    (["a=1", "--", f"{PY} nope.py"], f"leave out the quotes: -- {PY} nope.py; for a shell line"),
+    (["a=1", "--", "true x"], "leave out the quotes: -- true x; for a shell line write bash -c '"),
+    (["a=interval(0,1)", "--", "true"], "never ends; say how many points with --limit 50"),
     (["a=1", "--", "echo", "other", "{a}"], "was made with another command"),
     (["a=1..20000", "--", "true"], "say --yes"),
     (["a=1", "--cpus", "100000", "--", "true"], "cores")])
