@@ -86,8 +86,8 @@ std::string show(const StudySpec& spec) {
           std::to_string(spec.sampler_seed) + std::to_string(static_cast<int>(spec.order)) +
           spec.seed_parameter + std::to_string(spec.run_cap.value_or(0)) +
           std::to_string(spec.slots.value_or(0)) + "\n";
-  text += std::to_string(spec.resources.cpus) + " " + std::to_string(spec.resources.memory) + " " +
-          show(spec.resources.named) + "\n";
+  text += std::to_string(spec.resources.cpus.value_or(-1)) + " " +
+          std::to_string(spec.resources.memory) + " " + show(spec.resources.named) + "\n";
   for (const auto& limit : {spec.limits.time, spec.limits.silence, spec.limits.study}) {
     text += std::to_string(limit ? limit->count() : -1) + " ";
   }
