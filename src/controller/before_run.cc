@@ -84,7 +84,7 @@ KnownTrials known_trials(const StudyState& state, const std::string& command) {
   KnownTrials known;
   for (const auto& [number, trial] : state.trials()) {
     if (state.command_of(trial) == command) {
-      known[trial.point.identity()] = {trial.state, trial.added};
+      known[trial.point.identity()] = {trial.state, trial.added, number, trial.folder, {}};
     }
   }
   return known;
@@ -98,9 +98,10 @@ void RecordedTrials::take(const Entry& entry) {
   if (const auto* space = std::get_if<SpaceSet>(&entry.record)) {
     space_ = *space;
   } else if (const auto* made = std::get_if<TrialProposed>(&entry.record)) {
-    trials_[made->trial] = {made->point.identity(),
-                            space_ ? space_->command_identity : "",
-                            {TrialState::waiting, made->added}};
+    trials_[made->trial] = {
+        made->point.identity(),
+        space_ ? space_->command_identity : "",
+        {TrialState::waiting, made->added, made->trial, made->folder, made->point}};
   } else if (const auto* kept = std::get_if<TrialKept>(&entry.record)) {
     if (KnownTrial* trial = find(kept->trial)) trial->added = trial->added || kept->added;
   } else if (const auto* finished = std::get_if<TrialFinished>(&entry.record)) {
@@ -140,6 +141,46 @@ std::optional<DoneBefore> count_done_before(const StudySpec& spec, const Sampler
     if (trial.added && !met.contains(identity)) count(trial.state, counts);
   }
   return counts;
+}
+
+Result<std::vector<TrialStatus>> first_to_run(const StudySpec& spec, const Sampler& sampler,
+                                              const KnownTrials& known, TrialNumber last,
+                                              bool retry_failed, std::size_t most) {
+  std::vector<TrialStatus> first;
+  const auto take = [&](const Point& point, const KnownTrial* trial) {
+    if (trial != nullptr && trial->state != TrialState::waiting &&
+        trial->state != TrialState::running &&
+        (trial->state != TrialState::failed || !retry_failed)) {
+      return;
+    }
+    TrialStatus made;
+    made.number = trial == nullptr ? ++last : trial->number;
+    made.point = point;
+    made.folder = trial == nullptr ? trial_folder_name(made.number, point, spec.space.varying())
+                                   : trial->folder;
+    first.push_back(std::move(made));
+  };
+  const std::uint64_t limit = spec.run_cap.value_or(kMostWalked);
+  std::set<std::string> met;
+  ProposalsMade made;
+  while (!made.exhausted && met.size() < limit && first.size() < most && made.next < kMostLooks) {
+    const std::uint64_t wanted =
+        known.empty() ? most : std::min(limit - met.size(), kMostWalked / 100);
+    made = collect_proposals(sampler, spec.sampler_seed, made.next,
+                             std::min(wanted, limit - met.size()));
+    if (!made.error.empty()) return fail(ErrorCode::usage, made.error);
+    for (const ProposalsMade::One& one : made.points) {
+      if (first.size() == most || met.size() == limit) break;
+      std::string identity = one.point.identity();
+      const auto trial = known.find(identity);
+      if (!met.insert(std::move(identity)).second) continue;
+      take(one.point, trial == known.end() ? nullptr : &trial->second);
+    }
+  }
+  for (const auto& [identity, trial] : known) {
+    if (first.size() < most && trial.added && !met.contains(identity)) take(trial.point, &trial);
+  }
+  return first;
 }
 
 }  // namespace seedbed
