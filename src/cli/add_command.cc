@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <set>
 
 #include "base/text.h"
 #include "cli/option_checks.h"
@@ -13,6 +14,7 @@
 #include "controller/record_only.h"
 #include "env/posix/files.h"
 #include "env/posix/study_lock.h"
+#include "results/study_reader.h"
 #include "samplers/sampler.h"
 
 namespace seedbed {
@@ -28,7 +30,16 @@ struct AddOptions {
 struct ToAdd {
   std::vector<Point> points;
   std::vector<std::string> crossed;  ///< other parameters with several values
+  std::vector<std::string> unknown;  ///< words for parameters that the study's space does not have
+  std::vector<std::string> names;    ///< that it has
 };
+
+/// Of `NAME=SPEC`.
+std::string name_of(const std::string& word) {
+  std::string_view name = std::string_view(word).substr(0, word.find('='));
+  for (int i = 0; i < 2 && name.starts_with('+'); ++i) name.remove_prefix(1);  // Hydra's
+  return std::string(trim(name));
+}
 
 Result<ToAdd> points_to_add(const std::string& study_dir, const AddOptions& options) {
   StudySources sources;
@@ -36,6 +47,16 @@ Result<ToAdd> points_to_add(const std::string& study_dir, const AddOptions& opti
   auto text = read_file(sources.file_name);
   if (!text) return propagate(text);
   sources.file_text = std::move(*text);
+  ToAdd add;
+  if (auto own = read_study(sources, [](const std::string& path) { return read_file(path); })) {
+    add.names = own->space.names();
+    for (const std::string& word : options.words) {
+      const std::string name = name_of(word);
+      if (std::find(add.names.begin(), add.names.end(), name) == add.names.end()) {
+        add.unknown.push_back(name);
+      }
+    }
+  }
   sources.words = options.words;
   sources.limit = options.limit;
   auto spec = read_study(sources, [](const std::string& path) { return read_file(path); });
@@ -43,7 +64,6 @@ Result<ToAdd> points_to_add(const std::string& study_dir, const AddOptions& opti
   if (Status size = check_size(*spec, false); !size) return propagate(size);
   auto sampler = make_sampler(*spec);
   if (!sampler) return propagate(sampler);
-  ToAdd add;
   for (const std::string& name : spec->space.varying()) {
     const bool given =
         std::any_of(options.words.begin(), options.words.end(),
@@ -59,6 +79,26 @@ Result<ToAdd> points_to_add(const std::string& study_dir, const AddOptions& opti
     for (auto& one : made.points) points.push_back(std::move(one.point));
   }
   return add;
+}
+
+/// A parameter that the study never had may be meant, or a slip.
+void warn_of_unknown(const std::string& study_dir, const ToAdd& add) {
+  if (add.unknown.empty()) return;
+  std::set<std::string> met;
+  if (auto reader = StudyReader::open(study_dir)) {
+    static_cast<void>(reader->entries_after({}, [&met](const Entry& entry) {
+      const auto* made = std::get_if<TrialProposed>(&entry.record);
+      if (made == nullptr) return;
+      for (const Parameter& parameter : made->point.parameters) met.insert(parameter.name);
+    }));
+  }
+  for (const std::string& name : add.unknown) {
+    if (met.contains(name)) continue;
+    const auto near = nearest(name, add.names);
+    std::fprintf(stderr, "seedbed: warning: no trial had a parameter `%s` before%s\n",
+                 one_line(name, 80).c_str(),
+                 near ? fmt::format("; did you mean `{}`?", one_line(*near, 80)).c_str() : "");
+  }
 }
 
 /// What the answer does not say: that values not given are those of the study's space.
@@ -78,6 +118,7 @@ Result<int> add(const Invocation& invocation, const AddOptions& options) {
   if (!dir) return propagate(dir);
   auto adding = points_to_add(*dir, options);
   if (!adding) return propagate(adding);
+  warn_of_unknown(*dir, *adding);
   constexpr Milliseconds kAnswerTimeout{60'000};
   if (!StudyLock::holder(*dir)) {
     auto text = record_only(*dir, invocation.command_line(), PointsAdded{adding->points});

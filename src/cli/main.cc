@@ -179,8 +179,16 @@ std::string unexpected(const CLI::App& command, const std::vector<std::string>& 
     }
     std::string text =
         fmt::format("seedbed {} has no option {}", command.get_name(), one_line(name, 60));
-    if (auto meant = meant_option(name, options))
-      return text + fmt::format("; did you mean {}?", *meant);
+    const auto meant = meant_option(name, options);
+    if (meant) text += fmt::format("; did you mean {}?", *meant);
+    const bool takes_parameters =
+        command.get_name() == "run" || command.get_name() == "plan" || command.get_name() == "add";
+    if (takes_parameters && word.find('=') != std::string::npos) {
+      const std::string spec = word.substr(word.find_first_not_of('-'));
+      return text + fmt::format("{} parameter is written {}, without the hyphens",
+                                meant ? " A" : "; a", one_line(shell_quote(spec), 100));
+    }
+    if (meant) return text;
     return text + fmt::format("; seedbed {} --help lists its options", command.get_name());
   }
   return fmt::format("'{}' is one word too many for seedbed {}; write it as in: {}",

@@ -22,7 +22,6 @@
 #include "env/posix/study_lock.h"
 #include "results/study_reader.h"
 #include "samplers/sampler.h"
-#include "study/folder_name.h"
 
 namespace seedbed {
 namespace {
@@ -52,6 +51,8 @@ struct Plan {
   std::vector<std::string> refusals;  ///< why `run` would not start
   std::optional<DoneBefore> before;   ///< in the study of that name, when there is one
   bool study_exists = false;
+  KnownTrials known;           ///< of that study and this command
+  TrialNumber last_known = 0;  ///< the last of all
   std::vector<PlannedTrial> first;
 };
 
@@ -64,8 +65,9 @@ Status look_at_study(const RunRequest& request, const Sampler& sampler, Plan& pl
   auto read = reader->entries_after({}, [&](const Entry& entry) { trials.take(entry); });
   if (!read) return propagate(read);
   plan.study_exists = true;
-  plan.before =
-      count_done_before(request.spec, sampler, trials.of_command(request.spec.command.identity()));
+  plan.known = trials.of_command(request.spec.command.identity());
+  plan.last_known = trials.last();
+  plan.before = count_done_before(request.spec, sampler, plan.known);
   if (plan.before && request.retry_failed) {
     plan.before->left += plan.before->failed;
     plan.before->failed = 0;
@@ -183,14 +185,12 @@ Result<Plan> make_plan(const RunRequest& request, bool yes) {
   auto setup = make_attempt_setup(spec, context);
   find_refusals(request, yes, **sampler, *setup, context, *lending, plan);
   Placement placement(lending->inventory);
-  const ProposalsMade made = collect_proposals(
-      **sampler, spec.sampler_seed, 0, std::min(kShownTrials, spec.run_cap.value_or(kShownTrials)));
-  if (!made.error.empty()) return fail(ErrorCode::usage, made.error);
-  for (const auto& one : made.points) {
+  auto first = first_to_run(spec, **sampler, plan.known, plan.last_known, request.retry_failed,
+                            kShownTrials);
+  if (!first) return propagate(first);
+  for (TrialStatus& trial : *first) {
     PlannedTrial planned;
-    planned.trial.number = plan.first.size() + 1;
-    planned.trial.point = one.point;
-    planned.trial.folder = trial_folder_name(planned.trial.number, one.point, spec.space.varying());
+    planned.trial = std::move(trial);
     const AttemptId attempt{planned.trial.number, 1};
     auto allocation = placement.place(plan.request);
     if (!allocation) {  // all are lent: the next one starts when they have ended
@@ -203,6 +203,8 @@ Result<Plan> make_plan(const RunRequest& request, bool yes) {
       planned.argv = prepared->order.argv;
       const Json details = Json::parse(prepared->details_json);
       for (const auto& [name, value] : details.at("env").items()) {
+        // A port that is free now; the run takes its own.
+        if (name == "MASTER_PORT" && !spec.env.contains(name)) continue;
         const bool ours = name.starts_with("SEEDBED_") || name == "WANDB_SWEEP_PARAM_PATH";
         if (ours && !spec.env.contains(name)) planned.seedbed_env.insert(name);
         planned.env.push_back(value.is_null() ? name + " (removed)"
@@ -283,7 +285,7 @@ void print_text(const RunRequest& request, const Plan& plan) {
     for (const std::string& one : common) words.push_back(one_line(one, kLongestVariable));
     text += wrap_words(words, "    ") + "\n";
   }
-  text += "  first trials\n";
+  text += plan.first.empty() ? "  nothing to run\n" : "  first trials\n";
   for (const PlannedTrial& planned : plan.first) {
     text += fmt::format("    {}\n", planned.trial.folder);
     if (!planned.refused.empty()) {
@@ -355,14 +357,31 @@ void print_json(const RunRequest& request, const Plan& plan) {
 
 }  // namespace
 
-Result<int> print_plan(const RunRequest& request, const RunOptions& options,
-                       const std::string& output) {
-  auto plan = make_plan(request, options.yes);
+Result<int> print_plan(const Invocation& invocation, const RunOptions& options) {
+  auto request = read_run(invocation, options);
+  std::string endless;
+  if (!request && !options.limit) {
+    // What a limit alone would mend is a space without an end: its first points can be shown.
+    RunOptions limited = options;
+    limited.limit = kShownTrials;
+    auto first = read_run(invocation, limited);
+    if (!first) return propagate(request);
+    endless = request.error().message;
+    request = std::move(first);
+  }
+  if (!request) return propagate(request);
+  auto plan = make_plan(*request, options.yes);
   if (!plan) return propagate(plan);
-  if (output == "json") {
-    print_json(request, *plan);
+  if (!endless.empty()) {
+    plan->trials = "an endless space";
+    plan->count = {{"trials", nullptr}, {"exact", false}};
+    plan->before.reset();
+    plan->refusals.push_back(endless);
+  }
+  if (invocation.output == "json") {
+    print_json(*request, *plan);
   } else {
-    print_text(request, *plan);
+    print_text(*request, *plan);
   }
   return 0;
 }

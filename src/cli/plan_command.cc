@@ -5,15 +5,6 @@
 #include "cli/run_options.h"
 
 namespace seedbed {
-namespace {
-
-Result<int> plan(const Invocation& invocation, const RunOptions& options) {
-  auto request = read_run(invocation, options);
-  if (!request) return propagate(request);
-  return print_plan(*request, options, invocation.output);
-}
-
-}  // namespace
 
 void add_plan_command(CLI::App& app, Invocation& invocation) {
   auto options = std::make_shared<RunOptions>();
@@ -21,7 +12,7 @@ void add_plan_command(CLI::App& app, Invocation& invocation) {
   add_run_options(*command, invocation, *options);
   command->footer("Example:\n  seedbed plan sweep.yaml lr=1e-4,1e-3");
   command->callback([&invocation, options] {
-    invocation.action = [&invocation, options] { return plan(invocation, *options); };
+    invocation.action = [&invocation, options] { return print_plan(invocation, *options); };
   });
 }
 

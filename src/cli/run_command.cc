@@ -9,9 +9,9 @@ namespace seedbed {
 namespace {
 
 Result<int> run(const Invocation& invocation, const RunOptions& options) {
+  if (options.dry_run) return print_plan(invocation, options);
   auto request = read_run(invocation, options);
   if (!request) return propagate(request);
-  if (options.dry_run) return print_plan(*request, options, invocation.output);
   if (Status size = check_size(request->spec, options.yes); !size) return propagate(size);
   return run_and_show(std::move(*request), invocation, options.detach);
 }

@@ -18,6 +18,8 @@
 #include "base/text.h"
 #include "cli/option_checks.h"
 #include "env/posix/files.h"
+#include "samplers/sampler.h"
+#include "study/yaml_tree.h"
 
 extern char** environ;
 
@@ -65,11 +67,38 @@ tl::unexpected<Error> no_sweep_file(const std::string& file, const RunOptions& o
                           one_line(file, 200), one_line(specs, 200), one_line(program, 200)));
 }
 
+/// A word that is neither a parameter nor a file that is there.
+tl::unexpected<Error> no_such_word(const std::string& word, const std::string& before) {
+  const std::string shown = one_line(word, 80);
+  if (word.starts_with('~')) {
+    return fail(ErrorCode::usage, fmt::format("{}: a parameter cannot be deleted here; write "
+                                              "{}=absent() to leave the option out",
+                                              shown, shown.substr(1)));
+  }
+  if (before.ends_with(',')) {
+    return fail(ErrorCode::usage,
+                fmt::format("`{}` is no NAME=SPEC and no sweep file; no blank after a comma, or "
+                            "quote the word: {}",
+                            shown, one_line(shell_quote(before + " " + word), 200)));
+  }
+  if (word.find_first_of("./") != std::string::npos) {
+    return fail(ErrorCode::usage, fmt::format("{}: no such sweep file", one_line(word, 200)));
+  }
+  return fail(ErrorCode::usage,
+              fmt::format("`{}` is no NAME=SPEC and no sweep file; write lr=1e-3,1e-2, or the name "
+                          "of a file",
+                          shown));
+}
+
 Status take_words(const Invocation& invocation, const RunOptions& options, StudySources& sources,
                   std::string& file) {
+  std::string before;  // the word before this one
   for (const std::string& word : options.words) {
+    const std::string previous = std::exchange(before, word);
     if (is_spec_word(word)) {
       sources.words.push_back(word);
+    } else if ((previous.ends_with(',') || word.starts_with('~')) && !path_exists(word)) {
+      return no_such_word(word, previous);
     } else if (file.empty()) {
       file = word;
     } else {
@@ -98,6 +127,7 @@ Status take_words(const Invocation& invocation, const RunOptions& options, Study
                                 "the study: {}",
                                 one_line(file, 200), run_again_line(*study)));
       }
+      if (!path_exists(file) && invocation.study.empty()) return no_such_word(file, {});
       return tl::unexpected(Error{ErrorCode::usage, text.error().message});
     }
     sources.file_name = file;
@@ -237,6 +267,19 @@ Status apply_resources(const RunOptions& options, StudySpec& spec) {
   return {};
 }
 
+/// A search that never ends is refused where the file asks for it.
+Status check_end(const StudySources& sources, const StudySpec& spec) {
+  if (spec.space.finite() || spec.run_cap) return {};
+  const auto sampler = make_sampler(spec);
+  if (sampler) return {};
+  const std::string& message = sampler.error().message;
+  const SourceText file(sources.file_name, sources.file_text);
+  const auto tree = parse_yaml(file);
+  const YamlNode* method = tree && (*tree)->is_map() ? (*tree)->find("method") : nullptr;
+  if (!sources.method.empty() || method == nullptr) return fail(ErrorCode::usage, message);
+  return tl::unexpected(file.error(method->offset, message));
+}
+
 }  // namespace
 
 void add_run_options(CLI::App& command, Invocation& invocation, RunOptions& options) {
@@ -305,6 +348,7 @@ Result<RunRequest> read_run(const Invocation& invocation, const RunOptions& opti
     return read_file(!path.starts_with('/') && path_exists(beside) ? beside : path);
   });
   if (!spec) return propagate(spec);
+  if (Status ends = check_end(sources, *spec); !ends) return propagate(ends);
   if (!options.halt.empty()) spec->halt = options.halt;
   if (Status applied = apply_resources(options, *spec); !applied) return propagate(applied);
   auto grace = parse_duration(options.grace);

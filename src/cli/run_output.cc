@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/detached.h"
 #include "cli/view.h"
+#include "env/posix/posix.h"
 #include "reporters/log_tail.h"
 #include "reporters/make_reporter.h"
 #include "reporters/output.h"
@@ -45,6 +46,7 @@ Result<int> run_and_show(RunRequest request, const Invocation& invocation, bool 
   target.grace = request.grace;
   const std::string name = request.name;
   const std::string study_dir = request.study_dir;
+  target.asked_at = make_steady_clock()->wall();
   auto pid = start_detached(std::move(request));
   if (!pid) return propagate(pid);
   if (detach) {

@@ -11,6 +11,7 @@
 #include "env/posix/posix.h"
 #include "env/posix/study_lock.h"
 #include "reporters/estimate.h"
+#include "reporters/log_tail.h"
 #include "reporters/progress.h"
 #include "results/study_reader.h"
 
@@ -20,6 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kShownFailures = 10;
+constexpr std::size_t kLastLine = 160;  // of a failed trial's log
 
 EstimateBasis basis_of(const StudyStatus& status, Timestamp now, bool live) {
   EstimateBasis basis;
@@ -117,6 +119,7 @@ void print_text(const std::string& dir, const StudyStatus& status, const Estimat
     const std::string waits = waiting_line(status, run_again_line(dir));
     if (!waits.empty()) std::printf("  %s\n", waits.c_str());
   }
+  const LogTail tail = make_log_tail(dir);
   std::size_t shown = 0;
   for (const FailureLine& failure : status.failures) {
     if (shown++ == kShownFailures) {
@@ -124,8 +127,11 @@ void print_text(const std::string& dir, const StudyStatus& status, const Estimat
                   status.failures.size() - kShownFailures, word.c_str());
       break;
     }
-    std::printf("  failed %s: %s\n", one_line(failure.folder, 60).c_str(),
-                one_line(failure.reason, 200).c_str());
+    const std::vector<std::string> last = tail(failure.folder, failure.attempts, 1);
+    const std::string said =
+        last.empty() ? "" : "; its log ends: " + one_line(trim(last.back()), kLastLine);
+    std::printf("  failed %s: %s%s\n", one_line(failure.folder, 60).c_str(),
+                one_line(failure.reason, 200).c_str(), said.c_str());
   }
 }
 

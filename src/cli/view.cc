@@ -9,6 +9,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <optional>
@@ -58,6 +59,7 @@ class View {
       : target_(target),
         reader_(std::move(reader)),
         clock_(make_steady_clock()),
+        began_(!target.is_our_child),
         output_(make_descriptor_output(STDOUT_FILENO, terminal_words_of_environment())) {
     ReportFacts facts;
     facts.study = target.name;
@@ -111,7 +113,20 @@ class View {
       entries.push_back(entry);
     });
     if (next) position_ = *next;
+    if (!began_) {
+      // Our child's run may not be in the record yet: what earlier runs left is nothing to show.
+      const auto first = std::find_if(entries.begin(), entries.end(),
+                                      [this](const Entry& entry) { return is_beginning(entry); });
+      began_ = first != entries.end();
+      entries.erase(entries.begin(), first);
+    }
     if (!entries.empty()) reporter_->committed(entries, state_);
+  }
+
+  /// Of the run that we watch: an earlier one may have had its pid, but not at this time.
+  [[nodiscard]] bool is_beginning(const Entry& entry) const {
+    const auto* run = std::get_if<RunStarted>(&entry.record);
+    return run != nullptr && run->pid == target_.controller && entry.at >= target_.asked_at;
   }
 
   /// Our child is waited for; another process is asked by its pidfd.
@@ -191,6 +206,7 @@ class View {
   ViewTarget target_;
   StudyReader reader_;
   std::unique_ptr<Clock> clock_;
+  bool began_;  ///< the run's beginning was met, or it is not waited for
   std::unique_ptr<Output> output_;
   std::unique_ptr<Reporter> reporter_;
   KeyMode keys_;

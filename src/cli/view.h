@@ -16,6 +16,7 @@ struct ViewTarget {
   pid_t controller = 0;
   bool is_our_child = false;  ///< then its exit code is ours, and Ctrl-C is passed on
   Milliseconds grace{10'000};
+  Timestamp asked_at;  ///< of our child: when it was started
 };
 
 /// The live view of a study whose controller is another process: reads the records, shows them,

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "base/text.h"
 #include "controller/proposal_source.h"
 #include "study/folder_name.h"
 
@@ -59,7 +60,15 @@ Status check_first_command(const StudySpec& spec, const Sampler& sampler, Attemp
   if (!*prepared || spec.command.options().shell) return {};
   Variables variables = base_variables(context.surroundings);
   for (const auto& [name, value] : spec.env) variables[name] = value;
-  return check_program((**prepared).order.argv, context.working_dir, variables);
+  Status found = check_program((**prepared).order.argv, context.working_dir, variables);
+  const std::string& first = spec.command.words().front();
+  if (found || trim(first).find_first_of(" \t") == std::string_view::npos) return found;
+  if (check_program({(**prepared).order.argv[0]}, context.working_dir, variables)) return found;
+  constexpr std::size_t kLongest = 200;
+  return fail(ErrorCode::usage,
+              fmt::format("cannot run {}: no program has this name; leave out the quotes: -- {}; "
+                          "for a shell line write bash -c '…' or shell: true",
+                          one_line(shell_quote(first), kLongest), one_line(trim(first), kLongest)));
 }
 
 std::vector<std::string> shared_capture_warnings(const StudySpec& spec) {
@@ -91,7 +100,7 @@ KnownTrials known_trials(const StudyState& state, const std::string& command) {
   KnownTrials known;
   for (const auto& [number, trial] : state.trials()) {
     if (state.command_of(trial) == command) {
-      known[trial.point.identity()] = {trial.state, trial.added};
+      known[trial.point.identity()] = {trial.state, trial.added, number, trial.folder, {}};
     }
   }
   return known;
@@ -105,9 +114,10 @@ void RecordedTrials::take(const Entry& entry) {
   if (const auto* space = std::get_if<SpaceSet>(&entry.record)) {
     space_ = *space;
   } else if (const auto* made = std::get_if<TrialProposed>(&entry.record)) {
-    trials_[made->trial] = {made->point.identity(),
-                            space_ ? space_->command_identity : "",
-                            {TrialState::waiting, made->added}};
+    trials_[made->trial] = {
+        made->point.identity(),
+        space_ ? space_->command_identity : "",
+        {TrialState::waiting, made->added, made->trial, made->folder, made->point}};
   } else if (const auto* kept = std::get_if<TrialKept>(&entry.record)) {
     if (KnownTrial* trial = find(kept->trial)) trial->added = trial->added || kept->added;
   } else if (const auto* finished = std::get_if<TrialFinished>(&entry.record)) {
@@ -147,6 +157,46 @@ std::optional<DoneBefore> count_done_before(const StudySpec& spec, const Sampler
     if (trial.added && !met.contains(identity)) count(trial.state, counts);
   }
   return counts;
+}
+
+Result<std::vector<TrialStatus>> first_to_run(const StudySpec& spec, const Sampler& sampler,
+                                              const KnownTrials& known, TrialNumber last,
+                                              bool retry_failed, std::size_t most) {
+  std::vector<TrialStatus> first;
+  const auto take = [&](const Point& point, const KnownTrial* trial) {
+    if (trial != nullptr && trial->state != TrialState::waiting &&
+        trial->state != TrialState::running &&
+        (trial->state != TrialState::failed || !retry_failed)) {
+      return;
+    }
+    TrialStatus made;
+    made.number = trial == nullptr ? ++last : trial->number;
+    made.point = point;
+    made.folder = trial == nullptr ? trial_folder_name(made.number, point, spec.space.varying())
+                                   : trial->folder;
+    first.push_back(std::move(made));
+  };
+  const std::uint64_t limit = spec.run_cap.value_or(kMostWalked);
+  std::set<std::string> met;
+  ProposalsMade made;
+  while (!made.exhausted && met.size() < limit && first.size() < most && made.next < kMostLooks) {
+    const std::uint64_t wanted =
+        known.empty() ? most : std::min(limit - met.size(), kMostWalked / 100);
+    made = collect_proposals(sampler, spec.sampler_seed, made.next,
+                             std::min(wanted, limit - met.size()));
+    if (!made.error.empty()) return fail(ErrorCode::usage, made.error);
+    for (const ProposalsMade::One& one : made.points) {
+      if (first.size() == most || met.size() == limit) break;
+      std::string identity = one.point.identity();
+      const auto trial = known.find(identity);
+      if (!met.insert(std::move(identity)).second) continue;
+      take(one.point, trial == known.end() ? nullptr : &trial->second);
+    }
+  }
+  for (const auto& [identity, trial] : known) {
+    if (first.size() < most && trial.added && !met.contains(identity)) take(trial.point, &trial);
+  }
+  return first;
 }
 
 }  // namespace seedbed

@@ -43,6 +43,9 @@ struct DoneBefore {
 struct KnownTrial {
   TrialState state = TrialState::waiting;
   bool added = false;
+  TrialNumber number = 0;
+  std::string folder;
+  Point point;
 };
 using KnownTrials = std::map<std::string, KnownTrial>;
 
@@ -54,6 +57,8 @@ class RecordedTrials {
  public:
   void take(const Entry& entry);
   [[nodiscard]] KnownTrials of_command(const std::string& command) const;
+  /// The number of the last trial of all; 0: none.
+  [[nodiscard]] TrialNumber last() const { return trials_.empty() ? 0 : trials_.rbegin()->first; }
   [[nodiscard]] const SpaceSet* latest_space() const { return space_ ? &*space_ : nullptr; }
 
  private:
@@ -71,5 +76,13 @@ class RecordedTrials {
 [[nodiscard]] std::optional<DoneBefore> count_done_before(const StudySpec& spec,
                                                           const Sampler& sampler,
                                                           const KnownTrials& known);
+
+/// The first trials that a run would start, as far as the record tells: waiting ones with their
+/// numbers and folders, new ones with those that come next. Failed ones where `retry_failed`.
+[[nodiscard]] Result<std::vector<TrialStatus>> first_to_run(const StudySpec& spec,
+                                                            const Sampler& sampler,
+                                                            const KnownTrials& known,
+                                                            TrialNumber last, bool retry_failed,
+                                                            std::size_t most);
 
 }  // namespace seedbed

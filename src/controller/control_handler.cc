@@ -72,6 +72,22 @@ class Handler {
   }
 
  private:
+  [[nodiscard]] std::string added_text(const std::vector<Point>& points) const {
+    const StudyState& state = controller_.state();
+    std::vector<Point> fresh;
+    for (const Point& point : points) {
+      const TrialStatus* known = state.by_identity(point.identity());
+      if (known == nullptr || !state.in_space(*known)) fresh.push_back(point);
+    }
+    if (fresh.empty()) return "nothing to add: every point is there already";
+    std::string text = fmt::format("{} point{} given to the running controller: {}", fresh.size(),
+                                   fresh.size() == 1 ? "" : "s", first_points_text(fresh));
+    if (fresh.size() < points.size()) {
+      text += fmt::format("; {} there already", points.size() - fresh.size());
+    }
+    return text;
+  }
+
   void carry_out(const std::string& what, const Json& json,
                  const std::function<void(ControlLine)>& answer) const {
     if (what == "ping") return answer(answer_line(true, "here"));
@@ -109,9 +125,7 @@ class Handler {
     } else if (what == "add") {
       PointsAdded added;
       for (const Json& point : json.at("points")) added.points.push_back(point_of(point));
-      const std::size_t count = added.points.size();
-      text = fmt::format("{} point{} given to the running controller: {}", count,
-                         count == 1 ? "" : "s", first_points_text(added.points));
+      text = added_text(added.points);
       input = std::move(added);
     } else {
       return answer(answer_line(false, "unknown request: " + what));

@@ -12,19 +12,29 @@
 namespace seedbed {
 namespace {
 
+constexpr const char* kNextRun = "; no controller runs, the next `seedbed run` acts on it";
+
 /// How many trials were added, and the first of them.
 std::string added_text(const std::vector<Entry>& entries, const StudyState& state) {
   std::vector<Point> points;
+  std::size_t there = 0;  // in the space, and from now on whatever later runs name
   for (const Entry& entry : entries) {
     if (const auto* made = std::get_if<TrialProposed>(&entry.record)) {
       points.push_back(made->point);
     } else if (const auto* kept = std::get_if<TrialKept>(&entry.record)) {
-      points.push_back(state.trial(kept->trial)->point);
+      const TrialStatus& trial = *state.trial(kept->trial);
+      if (state.in_space(trial)) {
+        ++there;
+      } else {
+        points.push_back(trial.point);
+      }
     }
   }
   if (points.empty()) return "nothing to add: every point is there already";
-  return fmt::format("{} trial{} added: {}", points.size(), points.size() == 1 ? "" : "s",
-                     first_points_text(points));
+  return fmt::format("{} trial{} added: {}{}", points.size(), points.size() == 1 ? "" : "s",
+                     first_points_text(points),
+                     there == 0 ? "" : fmt::format("; {} there already", there)) +
+         kNextRun;
 }
 
 }  // namespace
@@ -64,9 +74,9 @@ Result<std::string> record_only(const std::string& study_dir, const std::string&
   }
   if (Status closed = held->store->close(); !closed) return propagate(closed);
   if (!text) return text;
-  if (std::holds_alternative<PointsAdded>(input)) text = added_text(entries, engine.state());
+  if (std::holds_alternative<PointsAdded>(input)) return added_text(entries, engine.state());
   if (entries.empty()) return text;
-  return *text + "; no controller runs, the next `seedbed run` acts on it";
+  return *text + kNextRun;
 }
 
 }  // namespace seedbed

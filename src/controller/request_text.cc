@@ -13,8 +13,8 @@ namespace {
 
 using Numbers = std::set<TrialNumber>;
 
-/// `trial 3`, `trials 3-5, 8`.
-std::string trials_text(const Numbers& numbers) {
+/// `3-5`, `8`.
+std::vector<std::string> ranges(const Numbers& numbers) {
   std::vector<std::string> parts;
   for (auto next = numbers.begin(); next != numbers.end();) {
     const TrialNumber first = *next;
@@ -22,7 +22,12 @@ std::string trials_text(const Numbers& numbers) {
     while (++next != numbers.end() && *next == last + 1) last = *next;
     parts.push_back(first == last ? fmt::format("{}", first) : fmt::format("{}-{}", first, last));
   }
-  return (numbers.size() == 1 ? "trial " : "trials ") + join(parts, ", ");
+  return parts;
+}
+
+/// `trial 3`, `trials 3-5, 8`.
+std::string trials_text(const Numbers& numbers) {
+  return (numbers.size() == 1 ? "trial " : "trials ") + join(ranges(numbers), ", ");
 }
 
 /// Trials by what is so of them, in the order in which that first came up.
@@ -109,11 +114,23 @@ void tell_retry(const StudyState& state, const TrialStatus& trial, Timestamp now
 
 std::string tell_retry_of_failed(const StudyState& state) {
   std::uint64_t failed = 0;
+  Numbers silent;  // these have completed, and run again only when they are named
   for (const auto& [number, trial] : state.trials()) {
-    if (trial.state == TrialState::failed && state.in_space(trial)) ++failed;
+    if (!state.in_space(trial)) continue;
+    if (trial.state == TrialState::failed) ++failed;
+    if (trial.state == TrialState::completed && trial.metric_missing) silent.insert(number);
   }
-  if (failed == 0) return "no trial has failed";
-  return fmt::format("{} failed trial{} waiting again", failed, failed == 1 ? "" : "s");
+  std::string text =
+      failed == 0 ? "no trial has failed"
+                  : fmt::format("{} failed trial{} waiting again", failed, failed == 1 ? "" : "s");
+  if (silent.empty() || !state.space()) return text;
+  constexpr std::size_t kMostParts = 20;
+  std::vector<std::string> parts = ranges(silent);
+  const bool cut = parts.size() > kMostParts;
+  if (cut) parts.resize(kMostParts);
+  return text + fmt::format("; {} reported no `{}`: seedbed retry {}{} runs {} again",
+                            silent.size(), one_line(state.space()->metric, 80), join(parts, " "),
+                            cut ? " …" : "", silent.size() == 1 ? "it" : "them");
 }
 
 struct Teller {

@@ -143,6 +143,12 @@ class StudyRun {
         !same) {
       return same;
     }
+    if (latest != nullptr && !latest->metric.empty() && request_.spec.objective.metric.empty()) {
+      dropped_metric_ =
+          fmt::format("this run names no metric; the study had `{0}`: --metric {1}{2} keeps it",
+                      one_line(latest->metric, 80), one_line(shell_quote(latest->metric), 80),
+                      latest->goal == Goal::maximize ? " --goal maximize" : "");
+    }
     new_space_ = changed_space(request_.spec, latest);
     run_number_ = held_->runs() + 1;
     if (new_space_) {
@@ -249,6 +255,7 @@ class StudyRun {
     for (std::string& text : held_->notes) {
       began.notes.push_back(study_note("recovered", std::move(text)));
     }
+    if (!dropped_metric_.empty()) began.notes.push_back(study_note("info", dropped_metric_));
     if (!done_before_.empty()) began.notes.push_back(study_note("info", done_before_));
     for (std::string& text : warnings_) {
       began.notes.push_back(study_note("warning", std::move(text)));
@@ -284,6 +291,7 @@ class StudyRun {
   std::optional<HeldStudy> held_;
   std::optional<SpaceSet> new_space_;
   std::string done_before_;
+  std::string dropped_metric_;  ///< what to say of it
   std::uint64_t run_number_ = 1;
   std::unique_ptr<Log> log_;
   std::unique_ptr<Clock> clock_;

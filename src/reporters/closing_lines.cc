@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 #include "base/text.h"
 #include "reporters/lines.h"
 
@@ -18,6 +21,22 @@ std::string configuration_text(const Point& point, const std::string& seed_param
     text += parameter.name + "=" + shell_quote(parameter.value.spelling());
   }
   return one_line(text.empty() ? "(no parameters)" : text, kMostColumns);
+}
+
+/// What trials without the named metric reported: the nearest to it, else the first by name.
+std::string metric_seen(const StudyState& state) {
+  std::set<std::string> names;
+  for (const auto& [number, trial] : state.trials()) {
+    if (!trial.metric_missing || !state.in_space(trial)) continue;
+    for (const auto& [name, value] : trial.last_metrics) names.insert(name);
+  }
+  if (names.empty() || !state.space()) return {};
+  const std::string& metric = state.space()->metric;
+  if (auto near = nearest(metric, {names.begin(), names.end()})) return *near;
+  const auto holds = std::find_if(names.begin(), names.end(), [&metric](const std::string& name) {
+    return name.find(metric) != std::string::npos;
+  });
+  return holds == names.end() ? *names.begin() : *holds;
 }
 
 }  // namespace
@@ -103,6 +122,9 @@ Lines::Text Lines::closing(const StudyState& state, const Progress& numbers,
     text.push_back("continue " + run_again);
   } else if (!closing.failures.empty()) {
     text.push_back(fmt::format("again    {} --retry-failed", run_again));
+  } else if (const std::string seen = missing > 0 ? metric_seen(state) : ""; !seen.empty()) {
+    text.push_back(fmt::format("again    {} --metric {} --goal {}", run_again, shell_quote(seen),
+                               goal_text(state.space()->goal)));
   }
   text.push_back(state.space() && !state.space()->metric.empty()
                      ? fmt::format("more     seedbed compare {0}, seedbed best {0}", word)

@@ -24,7 +24,11 @@ std::string Estimate::text() const {
 
 Estimate estimate_end(const EstimateBasis& basis) {
   if (!basis.waiting) return {std::nullopt, "the space has no known end"};
-  if (*basis.waiting == 0 && basis.busy.empty()) return {Milliseconds(0), "nothing is left to run"};
+  if (*basis.waiting == 0 && basis.busy.empty()) {
+    if (basis.held_back == 0) return {Milliseconds(0), "nothing is left to run"};
+    return {Milliseconds(0), fmt::format("{} {}", plural(basis.held_back, "trial"),
+                                         basis.held_back == 1 ? "waits" : "wait")};
+  }
   if (basis.stopping) return {std::nullopt, "the run is being stopped"};
   if (basis.paused && *basis.waiting > 0) return {std::nullopt, "paused"};
   if (basis.finished == 0) return {std::nullopt, "no trial has finished yet"};

@@ -18,6 +18,7 @@ struct EstimateBasis {
   std::vector<Milliseconds> busy;  ///< time already taken by each running trial
   /// Trials that have not begun, proposed or not; nothing when the space has no known end.
   std::optional<std::uint64_t> waiting;
+  std::uint64_t held_back = 0;  ///< of the waiting ones, those that a stopping run leaves
   bool paused = false;
   bool stopping = false;
 };

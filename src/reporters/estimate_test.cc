@@ -75,6 +75,15 @@ TEST(Estimate, NothingLeftIsZeroEvenBeforeAnythingFinished) {
   EXPECT_EQ(estimate_end(basis(0, 0, 2, {}, 0)).left->count(), 0);
 }
 
+TEST(Estimate, WhatAStoppingRunLeavesWaits) {
+  EstimateBasis b = basis(2, 10, 2, {}, 0);
+  b.stopping = true;
+  b.held_back = 7;
+  EXPECT_EQ(estimate_end(b).text(), "7 trials wait");
+  b.held_back = 1;
+  EXPECT_EQ(estimate_end(b).text(), "1 trial waits");
+}
+
 TEST(Estimate, EndlessWorkDoesNotOverflow) {
   const Estimate e = estimate_end(basis(1, 1'000'000, 1, {}, ~std::uint64_t{0}));
   ASSERT_TRUE(e.left.has_value());

@@ -129,6 +129,7 @@ Estimate Progress::estimate(Timestamp now, const StudyState& state) const {
   basis.paused = state.paused();
   if (state.stopping()) {
     basis.stopping = state.stopping()->mode != StopMode::drain;
+    basis.held_back = basis.waiting.value_or(0);
     basis.waiting = 0;
   }
   for (const AttemptId id : state.open_attempts()) {

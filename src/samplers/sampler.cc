@@ -61,7 +61,7 @@ Result<std::unique_ptr<Sampler>> make_sampler(const StudySpec& spec) {
   if (!space.finite() && !spec.run_cap) {
     return fail(ErrorCode::usage,
                 word + " search over the continuous range of parameter " + first_continuous(space) +
-                    " never ends; say how many points with --limit N (`run_cap`)");
+                    " never ends; say how many points with --limit 50 (`run_cap: 50`)");
   }
   std::optional<Replication> replication = split_replicates(space, spec.seed_parameter);
   const Space& configurations = replication ? replication->configurations : space;

@@ -67,7 +67,8 @@ struct StudyDraft {
 
   SourcePlace metric_place;
   std::optional<SourcePlace> method_place;
-  bool nested = false;  ///< a group of parameters was written
+  bool method_replaced = false;  ///< by --method: the file's is not looked at
+  bool nested = false;           ///< a group of parameters was written
   const TextReader* text_reader = nullptr;
 };
 

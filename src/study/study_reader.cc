@@ -101,9 +101,11 @@ Status read_bool_style(ReadContext& context, const YamlNode& node, StudyDraft& d
 }
 
 Status read_method(ReadContext& context, const YamlNode& node, StudyDraft& draft) {
+  if (draft.method_replaced && node.is_scalar()) return {};
   if (node.is_scalar() && (node.text == "bayes" || node.text == "custom")) {
     return context.error(node, "`method: " + node.text + "` is not available yet",
-                         "known: " + join(kMethods, ", "));
+                         "known: " + join(kMethods, ", ") +
+                             "; to search at random instead: --method random --limit 50");
   }
   Result<std::size_t> method = read_choice(context, node, "`method`", kMethods);
   if (!method) return propagate(method);
@@ -554,6 +556,7 @@ Result<StudySpec> read_study(const StudySources& sources, const TextReader& read
   context.source = &file;
   StudyDraft draft;
   draft.text_reader = &reader;
+  draft.method_replaced = !sources.method.empty();
   YamlPointer root;
   if (has_file) {
     if (Status read = read_file(context, draft, root); !read) return propagate(read);

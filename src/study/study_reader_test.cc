@@ -557,7 +557,9 @@ TEST(StudyReader, CaseF6_GpusAreANumberAShareOrAnAmountOfMemory) {
 
 TEST(StudyReader, FeaturesToComeAreRefusedByName) {
   const std::pair<const char*, const char*> cases[] = {
-      {"method: bayes", "`method: bayes` is not available yet; known: grid, random, sobol"},
+      {"method: bayes",
+       "`method: bayes` is not available yet; known: grid, random, sobol; to "
+       "search at random instead: --method random --limit 50"},
       {"launcher: slurm", "`launcher: slurm` is not available yet; known: local"},
       {"launcher: mpi", "`launcher: mpi` is not available yet"},
       {"preload: [torch]", "`preload` is not available yet"},

@@ -53,6 +53,13 @@ def test_a_repeatable_option_takes_one_value_and_leaves_the_words(box):
     (["logs"], "TRIAL is missing; write it as in: seedbed logs 3"),
     (["show", "1", "2", "3"], "'2' is one word too many for seedbed show"),
     (["--dir", "d", "list"], "--dir comes after the command: seedbed list --dir"),
+    (["run", "a=1", "--lr=1e-1"], "a parameter is written lr=1e-1, without the hyphens"),
+    (["run", "lr=1,", "2", "--", "true"], "`2` is no NAME=SPEC and no sweep file; no blank after a "
+     "comma, or quote the word: 'lr=1, 2'"),
+    (["run", "lr=1,", "2,", "3"], "`2,` is no NAME=SPEC"),
+    (["run", "nosuch.yaml"], "nosuch.yaml: no such sweep file"),
+    (["run", "lr", "--", "true"], "`lr` is no NAME=SPEC and no sweep file; write lr=1e-3,1e-2"),
+    (["run", "~lr", "a=1", "--", "true"], "write lr=absent() to leave the option out"),
     (["lsit"], "there is no command 'lsit'; did you mean 'seedbed list'?"),
 ])
 def test_a_wrong_option_is_told_in_words(box, words, said):
@@ -189,9 +196,28 @@ def test_plan_of_a_study_with_a_hole_in_its_record_still_plans(box):
     assert "exists: " in plan.out and "first trials" in plan.out, plan.text
 
 
+def test_plan_of_a_study_shows_what_is_to_run_under_its_numbers(box):
+    command = ("--name", "s", "--", "sh", "-c", "[ $1 != 2 ]", "x", "{a}")
+    assert "MASTER_PORT" not in box.ok("plan", "a=1,2,3", *command).out
+    box.run("run", "a=1,2,3", *command)
+    box.ok("add", "a=9")
+    first = plan_of(box, "a=3,5,1", *command)["first_trials"]
+    assert [one["trial"] for one in first] == [5, 4]
+    assert [os.path.basename(one["folder"]) for one in first] == ["00005-a5", "00004-a9"]
+    assert not any(v.startswith("MASTER_PORT=") for one in first for v in one["env"])
+    retried = plan_of(box, "--study", "s", "--retry-failed")["first_trials"]
+    assert [one["trial"] for one in retried] == [2, 4]
+    box.run("run", "--study", "s")
+    out = box.ok("plan", "--study", "s").out
+    assert "nothing to run" in out and "first trials" not in out, out
+
+
 @pytest.mark.parametrize("words, said", [
     (["a=1", "--", PY, "nope.py"], "cannot open nope.py"),
     (["a=1", "--", "nosuchprogram"], "cannot run nosuchprogram: not found along PATH"),
+    (["a=1", "--", f"{PY} nope.py"], f"leave out the quotes: -- {PY} nope.py; for a shell line"),
+    (["a=1", "--", "true x"], "leave out the quotes: -- true x; for a shell line write bash -c '"),
+    (["a=interval(0,1)", "--", "true"], "never ends; say how many points with --limit 50"),
     (["a=1", "--", "echo", "other", "{a}"], "was made with another command"),
     (["a=1..20000", "--", "true"], "say --yes"),
     (["a=1", "--cpus", "100000", "--", "true"], "cores")])
@@ -264,6 +290,42 @@ def test_add_says_what_it_added_and_with_what_it_was_combined(box):
     assert "b=7,8 was combined with every value of a" in out and "a=VALUE" in out
     out = box.ok("add", "a=9", "b=9").out
     assert "1 trial added: a=9 b=9" in out and "combined" not in out
+    assert "s: nothing to add: every point is there already\n" in box.ok("add", "a=1", "b=5").out
+
+
+def test_add_of_a_parameter_that_no_trial_had_is_warned_of(box):
+    box.ok("run", "lr=1,2", "width=3", "--name", "s", "--", "echo")
+    done = box.ok("add", "lr=7", "wdth=3")
+    assert "no trial had a parameter `wdth` before; did you mean `width`?" in done.err, done.text
+    assert "`lr`" not in done.err
+    assert box.ok("add", "lr=8", "wdth=4").err == ""
+
+
+def test_a_run_without_the_metric_that_the_study_had_says_so(box):
+    command = ("--name", "s", "--", "sh", "-c", "echo acc=1", "x", "{a}")
+    box.ok("run", "a=1", "--metric", "acc", "--goal", "maximize", *command)
+    said = "this run names no metric; the study had `acc`: --metric acc --goal maximize keeps it"
+    out = box.ok("run", "a=1,2", *command).out
+    assert out.count(said) == 1, out
+    assert said not in box.ok("run", "a=1,2", *command).out
+
+
+def test_trials_without_the_metric_are_run_again_by_number(box):
+    command = ("--name", "s", "--metric", "loss", "--goal", "minimize", "--", "sh", "-c",
+               "echo 'train_loss=1'", "x", "{a}")
+    done = box.run("run", "a=1,2", *command)
+    assert done.code == 1, done.text
+    assert "again    seedbed run --study s --metric train_loss --goal minimize\n" in done.out
+    out = box.ok("retry").out
+    assert "no trial has failed; 2 reported no `loss`: seedbed retry 1-2 runs them again" in out
+    assert "waiting again" in box.ok("retry", "1-2").out
+    box.run("run", "--study", "s", "--metric", "train_loss", "--goal", "minimize")
+    assert box.run("status", "s").code == 0
+
+
+def test_status_shows_the_last_line_of_a_failed_trials_log(box):
+    box.run("run", "a=1", "--name", "s", "--", "sh", "-c", "echo 'ValueError: bad'; echo; exit 3")
+    assert "exit code 3; its log ends: ValueError: bad\n" in box.run("status", "s").out
 
 
 def test_add_to_a_running_study_says_the_points(box):
@@ -271,6 +333,9 @@ def test_add_to_a_running_study_says_the_points(box):
                     "until [ -e go ]; do sleep 0.02; done", "x", "{a}")
     box.wait_for("running")
     assert "1 point given to the running controller: a=3" in box.ok("add", "a=3").out
+    assert "nothing to add: every point is there already" in box.ok("add", "a=3").out
+    assert "controller: a=4; 1 there already\n" in box.ok("add", "a=3,4").out
+    box.ok("cancel", "4")
     box.write("go", "")
     assert run.wait().code == 0 and box.count("completed") == 3
 

@@ -209,7 +209,7 @@ def test_stop_asks_and_drain_waits(box, drain):
 def test_adding_to_a_running_study(box):
     run = start(box, 3, 1)
     assert "2 points given" in box.ok("add", "n=7,8", "--study", "s").out
-    assert "1 point given" in box.ok("add", "n=8", "--study", "s").out
+    assert "every point is there already" in box.ok("add", "n=8", "--study", "s").out
     wait_until(lambda: len(box.states()) == 5)
     # A point that is there already is not added again.
     box.ok("add", "n=2,9", "--study", "s")

@@ -20,6 +20,28 @@ def options(argv):
     return dict(word.removeprefix("--").split("=", 1) for word in argv)
 
 
+
+def test_the_method_of_the_command_line_replaces_the_files(box):
+    box.write("s.yaml", "command: [echo, '${args}']\nmethod: bayes\n"
+                        "parameters: {lr: {min: 0.1, max: 0.2}}\n")
+    assert box.ok("plan", "s.yaml", "--method", "random", "--limit", "3", "--output",
+                  "json").json["count"]["trials"] == 3
+    refused = box.run("run", "s.yaml")
+    assert refused.code == 2 and "s.yaml:2:9" in refused.err, refused.text
+    assert "at random instead: --method random --limit 50" in refused.err, refused.text
+
+
+def test_a_search_without_end_is_refused_at_its_place_and_planned(box):
+    box.write("s.yaml", "command: [echo, '${args}']\nmethod: random\n"
+                        "parameters: {lr: {min: 0.1, max: 0.2}}\n")
+    refused = box.run("run", "s.yaml")
+    assert refused.code == 2 and "s.yaml:2:9: " in refused.err, refused.text
+    assert "--limit 50 (`run_cap: 50`)" in refused.err, refused.text
+    plan = box.ok("plan", "s.yaml")
+    assert "s: an endless space\n" in plan.out and "first trials" in plan.out, plan.text
+    assert "run would refuse: s.yaml:2:9" in plan.out, plan.text
+
+
 def test_zip_varies_together_and_multiplies_with_the_rest(box):
     box.sweep(SHOW + """
 parameters: {seed: [0, 1], model: [small, large], batch: [64, 16]}

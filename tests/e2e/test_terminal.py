@@ -45,6 +45,17 @@ def test_q_leaves_the_work_and_attach_looks_again(box):
     assert box.states() == {1: "completed"}
 
 
+def test_a_resumed_run_shows_nothing_of_the_run_before(box):
+    command = ("--name", "s", "--", "sh", "-c", "[ $1 != 2 ]", "x", "{n}")
+    assert box.run("run", "n=1..3", *command).code == 1
+    for _ in range(3):
+        view = box.terminal("run", "n=1..3", *command)
+        assert view.wait() == 1
+        # Once when it begins, once when it ends.
+        assert view.text.count("study    ") == 2 and view.text.count("records  ") == 2, view.text
+        assert "failed after" not in view.text, view.text
+
+
 def test_detach_returns_at_once(box):
     done = box.run("run", "n=1", "--name", "s", "--detach", "--", "sh", "-c",
                    "while [ ! -e go ]; do sleep 0.05; done", "x", "{n}")
