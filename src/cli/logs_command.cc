@@ -5,9 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -150,7 +152,12 @@ Result<int> logs(const Invocation& invocation, const LogsOptions& options) {
       live =
           now && now->row.state == TrialState::running && now->attempts.back().attempt == attempt;
     }
-    if (!printer.copy_new()) return 0;
+    if (!printer.copy_new()) {
+      const int cause = errno;
+      if (cause == EPIPE) return 0;  // whoever reads has seen enough
+      return fail(ErrorCode::machine,
+                  "the output could not be written: " + std::generic_category().message(cause));
+    }
     if (!live) return 0;
     std::this_thread::sleep_for(kPeriod);
   }
