@@ -250,6 +250,26 @@ Result<TrialColumn> find_column(const Snapshot& snapshot, std::string_view name,
   return tl::unexpected<Error>(unknown_column(snapshot, name));
 }
 
+std::vector<std::string> differing_parameters(const std::vector<std::string>& names,
+                                              const std::vector<const Point*>& points) {
+  const auto value_in = [](const Point& point, const std::string& name) -> const Value* {
+    const Value* value = point.find(name);
+    return value == nullptr || value->is_absent() ? nullptr : value;
+  };
+  std::vector<std::string> differing;
+  for (const std::string& name : names) {
+    if (points.empty()) break;
+    const Value* first = value_in(*points.front(), name);
+    const bool differs = std::any_of(points.begin(), points.end(), [&](const Point* point) {
+      const Value* other = value_in(*point, name);
+      if (first == nullptr || other == nullptr) return first != other;
+      return first->canonical() != other->canonical();
+    });
+    if (differs) differing.push_back(name);
+  }
+  return differing;
+}
+
 bool cell_empty(const ResultCell& cell) {
   if (std::holds_alternative<std::monostate>(cell)) return true;
   if (const auto* real = std::get_if<double>(&cell)) return std::isnan(*real);

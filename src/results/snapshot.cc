@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "results/column.h"
 #include "results/connection.h"
 #include "results/rows.h"
 #include "results/study_reader.h"
@@ -17,25 +18,16 @@ namespace {
 
 void find_names(Snapshot& snapshot) {
   std::set<std::string_view> known;
-  std::map<std::string_view, std::set<std::string_view>> values;
   std::set<std::string> metrics;
+  std::vector<const Point*> in_space;
   for (const TrialRow& trial : snapshot.trials) {
     for (const Parameter& parameter : trial.point.parameters) {
       if (known.insert(parameter.name).second) snapshot.parameters.push_back(parameter.name);
-      if (trial.in_space) values[parameter.name].insert(parameter.value.canonical());
     }
+    if (trial.in_space) in_space.push_back(&trial.point);
     for (const MetricNumbers& numbers : trial.metrics) metrics.insert(numbers.name);
   }
-  // A parameter that some trials have and others have not varies too.
-  for (const std::string& name : snapshot.parameters) {
-    const auto found = values.find(name);
-    if (found == values.end()) continue;
-    const bool everywhere =
-        std::all_of(snapshot.trials.begin(), snapshot.trials.end(), [&](const TrialRow& trial) {
-          return !trial.in_space || trial.point.find(name) != nullptr;
-        });
-    if (found->second.size() > 1 || !everywhere) snapshot.varying.push_back(name);
-  }
+  snapshot.varying = differing_parameters(snapshot.parameters, in_space);
   snapshot.metric_names.assign(metrics.begin(), metrics.end());
 }
 
