@@ -23,7 +23,7 @@ double seconds(std::int64_t ms) { return static_cast<double>(ms) / 1000.0; }
 
 ResultCell duration_cell(const TrialRow& trial, Timestamp now) {
   if (trial.usage) return seconds(trial.usage->wall_ms);
-  if (trial.state != TrialState::running || !trial.started_at) return {};
+  if (trial.state != TrialState::running || !trial.started_at || trial.ended_unseen) return {};
   return seconds(std::max<std::int64_t>(0, now.ms - trial.started_at->ms));
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "env/posix/study_lock.h"
 #include "results/column.h"
 #include "results/connection.h"
 #include "results/rows.h"
@@ -69,7 +70,8 @@ Status read_tails(const sqlite::Database& database, const std::string& name, std
   return {};
 }
 
-Result<Snapshot> read_snapshot(const sqlite::Database& database, const SnapshotOptions& options) {
+Result<Snapshot> read_snapshot(const sqlite::Database& database, const SnapshotOptions& options,
+                               bool unwatched) {
   auto space = rows::read_space(database);
   if (!space) return propagate(space);
   Snapshot snapshot;
@@ -80,7 +82,7 @@ Result<Snapshot> read_snapshot(const sqlite::Database& database, const SnapshotO
   auto trials = rows::read_trials(database, *space);
   if (!trials) return propagate(trials);
   snapshot.trials = std::move(*trials);
-  Status read = rows::read_attempts(database, snapshot.trials);
+  Status read = rows::read_attempts(database, snapshot.trials, unwatched);
   if (read) read = rows::read_parameters(database, snapshot.trials);
   if (read) read = rows::read_metrics(database, snapshot.trials);
   for (const auto& [name, count] : options.tails) {
@@ -108,8 +110,9 @@ const TrialRow* Snapshot::trial(TrialNumber number) const {
 }
 
 Result<Snapshot> StudyReader::snapshot(const SnapshotOptions& options) const {
+  const bool unwatched = !StudyLock::holder(study_dir_);
   return read_record(study_dir_, [&](const sqlite::Database& database) {
-    return read_snapshot(database, options);
+    return read_snapshot(database, options, unwatched);
   });
 }
 

@@ -344,6 +344,38 @@ def test_a_run_goes_on_without_its_output(box):
     assert box.count("completed") == 2
 
 
+# Without a controller -------------------------------------------------------------------------
+
+def test_a_trial_that_ended_after_its_controller_died_is_not_said_to_run_on(box):
+    words = ("run", "n=1,2", "--slots", "2", "--name", "s", "--", "sh", "-c",
+             "echo begun; until [ -e go$1 ]; do sleep 0.05; done; echo over", "x", "{n}")
+    controller = box.start(*words)
+    box.wait_for("running", 2)
+    wait_until(lambda: len(box.rows(
+        "SELECT 1 FROM attempts WHERE started_ms IS NOT NULL")) == 2)
+    wait_until(lambda: box.log(1) and box.log(2))
+    controller.kill()
+    status = box.run("status", "s")
+    assert "ended since" not in status.out, status.text
+    assert all(row["duration"] is not None for row in box.json("trials", "s"))
+    follower = box.start("logs", "1", "--study", "s", "-f")
+    box.write("go1", "")
+    done = follower.wait()
+    assert done.code == 0 and done.out == "begun\nover\n", done.text
+    assert done.err == "seedbed: the attempt has ended; the next run records how\n"
+    before = {path: path.read_bytes() for path in box.study_dir().glob("study.db*")}
+    status = box.run("status", "s")
+    assert ("  1 of the running trials has ended since; the next run records how\n"
+            in status.out), status.text
+    assert box.run("status", "s", "--output", "json").json["ended_since"] == 1
+    ended, running = box.json("trials", "s")
+    assert ended["duration"] is None and running["duration"] > 0
+    assert {path: path.read_bytes() for path in box.study_dir().glob("study.db*")} == before
+    box.write("go2", "")
+    assert box.run(*words).code == 0
+    assert "ended since" not in box.ok("status", "s").out
+
+
 # Parameters that tell rows apart --------------------------------------------------------------
 
 def test_a_parameter_that_became_constant_is_shown_beside_the_trials_of_another_space(box):
