@@ -5,9 +5,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -144,13 +146,23 @@ Result<int> logs(const Invocation& invocation, const LogsOptions& options) {
   constexpr std::chrono::milliseconds kPeriod{200};
   for (;;) {
     // Asked before reading: what was written until then is read below.
-    bool live = false;
+    bool live = false, ended_unseen = false;
     if (options.follow) {
       auto now = reader->trial(trials->front());
       live =
           now && now->row.state == TrialState::running && now->attempts.back().attempt == attempt;
+      ended_unseen = live && now->row.ended_unseen;
     }
-    if (!printer.copy_new()) return 0;
+    if (!printer.copy_new()) {
+      const int cause = errno;
+      if (cause == EPIPE) return 0;  // whoever reads has seen enough
+      return fail(ErrorCode::machine,
+                  "the output could not be written: " + std::generic_category().message(cause));
+    }
+    if (ended_unseen) {
+      std::fprintf(stderr, "seedbed: the attempt has ended; the next run records how\n");
+      return 0;
+    }
     if (!live) return 0;
     std::this_thread::sleep_for(kPeriod);
   }

@@ -2,9 +2,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <optional>
+#include <sstream>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "base/text.h"
@@ -231,6 +235,31 @@ std::string parse_error_text(const CLI::ParseError& error, const CLI::App& app,
   return what;
 }
 
+volatile std::sig_atomic_t pipe_closed = 0;
+
+/// From here on a write to a pipe that nobody reads fails, and ends nothing. A handler, since
+/// programs that we start would inherit that the signal is ignored.
+void outlive_closed_pipe() {
+  std::signal(SIGPIPE, [](int) { pipe_closed = 1; });
+}
+
+/// The exit code once the output is written. Who closed a pipe has read what they wanted.
+int with_output_written(int code) {
+  errno = 0;
+  const bool flushed = std::fflush(stdout) == 0;
+  const int cause = flushed ? 0 : errno;
+  if (flushed && std::ferror(stdout) == 0) return code;
+  if (pipe_closed != 0) return code;
+  print_error("the output could not be written" +
+              (cause == 0 ? std::string() : ": " + std::generic_category().message(cause)));
+  return exit_code(ErrorCode::machine);
+}
+
+/// What goes on without a reader: a lost output never stops a run.
+bool outlives_output(const Invocation& invocation) {
+  return invocation.arguments[0] == "run" || invocation.arguments[0] == "attach";
+}
+
 int run_main(int argc, char** argv) {
   Invocation invocation = split_arguments(argc, argv);
   CLI::App app{"Runs many independent training runs side by side, and loses nothing.", "seedbed"};
@@ -241,8 +270,9 @@ int run_main(int argc, char** argv) {
   app.get_formatter()->column_width(kNameColumn);
   add_commands(app, invocation);
   if (invocation.arguments.empty()) {
+    outlive_closed_pipe();
     std::fputs(app.help().c_str(), stdout);
-    return exit_code(ErrorCode::usage);
+    return with_output_written(exit_code(ErrorCode::usage));
   }
   try {
     std::vector<std::string> words = own_words(invocation);
@@ -254,12 +284,18 @@ int run_main(int argc, char** argv) {
     std::reverse(words.begin(), words.end());  // as the parser wants them
     app.parse(std::move(words));
   } catch (const CLI::Success& asked_for_help) {
-    return app.exit(asked_for_help);
+    outlive_closed_pipe();
+    std::ostringstream out, errors;
+    const int code = app.exit(asked_for_help, out, errors);
+    std::fputs(out.str().c_str(), stdout);
+    return with_output_written(code);
   } catch (const CLI::ParseError& error) {
     return report_usage(parse_error_text(error, app, invocation));
   }
+  const bool may_lose_output = outlives_output(invocation);
+  if (!may_lose_output) outlive_closed_pipe();
   const Result<int> result = invocation.action();
-  if (result) return *result;
+  if (result) return may_lose_output ? *result : with_output_written(*result);
   print_error(result.error().message);
   return exit_code(result.error().code);
 }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
@@ -82,6 +83,12 @@ std::string controller_line(const StudyStatus& status, const std::optional<LockH
                      run.reason.empty() ? "" : ": " + one_line(run.reason, 200));
 }
 
+std::uint64_t ended_unseen(const StudyStatus& status) {
+  return static_cast<std::uint64_t>(
+      std::count_if(status.running.begin(), status.running.end(),
+                    [](const RunningLine& line) { return line.ended_unseen; }));
+}
+
 std::string best_line(const BestSoFar& best) {
   return fmt::format("{} {} ({}, {}), trial {}", one_line(best.metric), number_text(best.value),
                      best.goal == Goal::maximize ? "maximize" : "minimize",
@@ -115,6 +122,10 @@ void print_text(const std::string& dir, const StudyStatus& status, const Estimat
   }
   if (best) std::printf("  best %s\n", best_line(*best).c_str());
   if (holder && !status.finished()) std::printf("  %s\n", estimate.text().c_str());
+  if (const std::uint64_t ended = ended_unseen(status); ended > 0) {
+    std::printf("  %llu of the running trials %s ended since; the next run records how\n",
+                static_cast<unsigned long long>(ended), ended == 1 ? "has" : "have");
+  }
   if (!holder) {
     const std::string waits = waiting_line(status, run_again_line(dir));
     if (!waits.empty()) std::printf("  %s\n", waits.c_str());
@@ -151,6 +162,7 @@ void print_json(const std::string& name, const std::string& dir, const StudyStat
     counts[std::string(trial_state_word(state))] = count;
   }
   json["counts"] = std::move(counts);
+  json["ended_since"] = ended_unseen(status);
   json["outside"] = status.outside;
   json["outside_never_run"] = status.outside_never_run;
   json["metric_missing"] = status.metric_missing;

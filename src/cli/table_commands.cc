@@ -72,6 +72,7 @@ Result<int> trials(const Invocation& invocation, const TrialsOptions& given) {
   options.columns = comma_words(given.columns);
   options.limit = given.limit;
   options.now = make_posix_clock()->wall();
+  options.all_parameters = invocation.output != "text";
   auto snapshot = reader->snapshot(needed_for(options));
   if (!snapshot) return propagate(snapshot);
   auto table = trials_table(*snapshot, options);

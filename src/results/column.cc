@@ -23,7 +23,7 @@ double seconds(std::int64_t ms) { return static_cast<double>(ms) / 1000.0; }
 
 ResultCell duration_cell(const TrialRow& trial, Timestamp now) {
   if (trial.usage) return seconds(trial.usage->wall_ms);
-  if (trial.state != TrialState::running || !trial.started_at) return {};
+  if (trial.state != TrialState::running || !trial.started_at || trial.ended_unseen) return {};
   return seconds(std::max<std::int64_t>(0, now.ms - trial.started_at->ms));
 }
 
@@ -248,6 +248,26 @@ Result<TrialColumn> find_column(const Snapshot& snapshot, std::string_view name,
   if (holds(snapshot.parameters, name)) return parameter_column(name, name);
   if (auto column = metric_column(snapshot, name, name)) return *column;
   return tl::unexpected<Error>(unknown_column(snapshot, name));
+}
+
+std::vector<std::string> differing_parameters(const std::vector<std::string>& names,
+                                              const std::vector<const Point*>& points) {
+  const auto value_in = [](const Point& point, const std::string& name) -> const Value* {
+    const Value* value = point.find(name);
+    return value == nullptr || value->is_absent() ? nullptr : value;
+  };
+  std::vector<std::string> differing;
+  for (const std::string& name : names) {
+    if (points.empty()) break;
+    const Value* first = value_in(*points.front(), name);
+    const bool differs = std::any_of(points.begin(), points.end(), [&](const Point* point) {
+      const Value* other = value_in(*point, name);
+      if (first == nullptr || other == nullptr) return first != other;
+      return first->canonical() != other->canonical();
+    });
+    if (differs) differing.push_back(name);
+  }
+  return differing;
 }
 
 bool cell_empty(const ResultCell& cell) {

@@ -38,6 +38,10 @@ struct MeanLastColumn {
 /// Less, for sorting: numbers by value, texts by bytes. Only for cells that hold something.
 [[nodiscard]] bool cell_less(const ResultCell& a, const ResultCell& b);
 
+/// Of the parameters `names` those that differ among the points; not to be there is a value too.
+[[nodiscard]] std::vector<std::string> differing_parameters(
+    const std::vector<std::string>& names, const std::vector<const Point*>& points);
+
 /// Nothing, an absent parameter, or NaN: sorted last.
 [[nodiscard]] bool cell_empty(const ResultCell& cell);
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "results/column.h"
 #include "study/readers.h"
 
 namespace seedbed {
@@ -191,9 +192,6 @@ Comparison start(const Snapshot& snapshot, const CompareOptions& options, std::s
   for (const std::string& name : snapshot.parameters) {
     if (name != snapshot.seed_parameter) comparison.parameters.push_back(name);
   }
-  for (const std::string& name : snapshot.varying) {
-    if (name != snapshot.seed_parameter) comparison.varying.push_back(name);
-  }
   return comparison;
 }
 
@@ -237,6 +235,9 @@ Result<Comparison> compare(const Snapshot& snapshot, const CompareOptions& optio
   Comparison comparison = start(snapshot, options, std::move(*metric));
   const Grouping grouped(snapshot, options, comparison);
   sort_rows(comparison);
+  std::vector<const Point*> points;
+  for (const Configuration& row : comparison.rows) points.push_back(&row.point);
+  comparison.varying = differing_parameters(comparison.parameters, points);
   return comparison;
 }
 

@@ -47,7 +47,7 @@ struct Comparison {
   std::string seed_parameter;
   std::vector<Value> seeds;             ///< all seeds of the space, sorted
   std::vector<std::string> parameters;  ///< names without the seed, in order of appearance
-  std::vector<std::string> varying;     ///< of them those with more than one value
+  std::vector<std::string> varying;     ///< of them those that differ among the rows
   std::vector<Configuration> rows;
 };
 

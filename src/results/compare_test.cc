@@ -215,6 +215,9 @@ TEST(Compare, CaseI2_TrialsOutsideThePresentSpaceAreLeftOut) {
   CompareOptions all = by("last");
   all.include_outside = true;
   EXPECT_EQ(best(study.snapshot(), all)->trial, 1U);
+  EXPECT_THAT(compare(study.snapshot(), by("last"))->varying, IsEmpty());
+  EXPECT_THAT(compare(study.snapshot(), all)->varying, ElementsAre("lr"))
+      << "constant in the present space, but not among these rows";
 }
 
 TEST(Compare, WithoutASeedParameterEveryTrialIsItsOwnConfiguration) {

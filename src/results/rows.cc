@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "env/posix/identity.h"
 #include "store/metric_rows.h"
 #include "store/schema.h"
 
@@ -130,12 +131,18 @@ Result<std::vector<TrialRow>> read_trials(const sqlite::Database& database, cons
   return trials;
 }
 
+bool process_ended(const sqlite::Statement& row, int column) {
+  if (row.is_null(column) || row.view(column) != host_name()) return false;
+  return !is_running(row.integer(column + 1), row.unsigned_integer(column + 2),
+                     row.text(column + 3));
+}
+
 Status read_attempts(const sqlite::Database& database, std::vector<TrialRow>& trials,
-                     TrialNumber only) {
+                     bool unwatched, TrialNumber only) {
   Cursor cursor(trials);
   return database.each(
       "SELECT trial, attempt, started_ms, outcome, code, detail, wall_ms, cpu_ms, "
-      "peak_memory, log_bytes, slot, host FROM attempts" +
+      "peak_memory, log_bytes, slot, host, pid, start_ticks, boot_id FROM attempts" +
           only_clause(only) + " ORDER BY id",
       [&](const sqlite::Statement& row) {
         TrialRow* trial = cursor.at(row.unsigned_integer(0));
@@ -143,7 +150,10 @@ Status read_attempts(const sqlite::Database& database, std::vector<TrialRow>& tr
         trial->started_at = time_at(row, 2);
         trial->slot = static_cast<SlotNumber>(row.integer(10));
         trial->host = row.text(11);
-        if (row.is_null(3)) return;
+        if (row.is_null(3)) {
+          trial->ended_unseen = unwatched && process_ended(row, 11);
+          return;
+        }
         trial->outcome = Outcome{outcome_from_word(row.view(3)).value_or(OutcomeKind::lost),
                                  static_cast<int>(row.integer(4)), row.text(5)};
         trial->usage =

@@ -35,9 +35,13 @@ struct Space {
 /// All trials without parameters and metrics, by number; or one of them.
 [[nodiscard]] Result<std::vector<TrialRow>> read_trials(const sqlite::Database& database,
                                                         const Space& space, TrialNumber only = 0);
-/// Fills in what the latest attempt tells.
+/// Fills in what the latest attempt tells; `unwatched`: no controller lives, so that an attempt may
+/// have ended without a record.
 [[nodiscard]] Status read_attempts(const sqlite::Database& database, std::vector<TrialRow>& trials,
-                                   TrialNumber only = 0);
+                                   bool unwatched, TrialNumber only = 0);
+/// Whether the process of an open attempt has ended: its host, pid, start_ticks and boot_id are in
+/// the columns from `column` on. Of other hosts nothing is known.
+[[nodiscard]] bool process_ended(const sqlite::Statement& row, int column);
 [[nodiscard]] Status read_parameters(const sqlite::Database& database,
                                      std::vector<TrialRow>& trials, TrialNumber only = 0);
 /// The parameter in the columns name, kind, spelling and canonical_json from `column` on; nothing

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <utility>
 
+#include "env/posix/study_lock.h"
+#include "results/column.h"
 #include "results/connection.h"
 #include "results/rows.h"
 #include "results/study_reader.h"
@@ -17,25 +19,16 @@ namespace {
 
 void find_names(Snapshot& snapshot) {
   std::set<std::string_view> known;
-  std::map<std::string_view, std::set<std::string_view>> values;
   std::set<std::string> metrics;
+  std::vector<const Point*> in_space;
   for (const TrialRow& trial : snapshot.trials) {
     for (const Parameter& parameter : trial.point.parameters) {
       if (known.insert(parameter.name).second) snapshot.parameters.push_back(parameter.name);
-      if (trial.in_space) values[parameter.name].insert(parameter.value.canonical());
     }
+    if (trial.in_space) in_space.push_back(&trial.point);
     for (const MetricNumbers& numbers : trial.metrics) metrics.insert(numbers.name);
   }
-  // A parameter that some trials have and others have not varies too.
-  for (const std::string& name : snapshot.parameters) {
-    const auto found = values.find(name);
-    if (found == values.end()) continue;
-    const bool everywhere =
-        std::all_of(snapshot.trials.begin(), snapshot.trials.end(), [&](const TrialRow& trial) {
-          return !trial.in_space || trial.point.find(name) != nullptr;
-        });
-    if (found->second.size() > 1 || !everywhere) snapshot.varying.push_back(name);
-  }
+  snapshot.varying = differing_parameters(snapshot.parameters, in_space);
   snapshot.metric_names.assign(metrics.begin(), metrics.end());
 }
 
@@ -77,7 +70,8 @@ Status read_tails(const sqlite::Database& database, const std::string& name, std
   return {};
 }
 
-Result<Snapshot> read_snapshot(const sqlite::Database& database, const SnapshotOptions& options) {
+Result<Snapshot> read_snapshot(const sqlite::Database& database, const SnapshotOptions& options,
+                               bool unwatched) {
   auto space = rows::read_space(database);
   if (!space) return propagate(space);
   Snapshot snapshot;
@@ -88,7 +82,7 @@ Result<Snapshot> read_snapshot(const sqlite::Database& database, const SnapshotO
   auto trials = rows::read_trials(database, *space);
   if (!trials) return propagate(trials);
   snapshot.trials = std::move(*trials);
-  Status read = rows::read_attempts(database, snapshot.trials);
+  Status read = rows::read_attempts(database, snapshot.trials, unwatched);
   if (read) read = rows::read_parameters(database, snapshot.trials);
   if (read) read = rows::read_metrics(database, snapshot.trials);
   for (const auto& [name, count] : options.tails) {
@@ -116,8 +110,9 @@ const TrialRow* Snapshot::trial(TrialNumber number) const {
 }
 
 Result<Snapshot> StudyReader::snapshot(const SnapshotOptions& options) const {
+  const bool unwatched = !StudyLock::holder(study_dir_);
   return read_record(study_dir_, [&](const sqlite::Database& database) {
-    return read_snapshot(database, options);
+    return read_snapshot(database, options, unwatched);
   });
 }
 

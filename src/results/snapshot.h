@@ -35,6 +35,8 @@ struct TrialRow {
   std::optional<Usage> usage;
   std::optional<SlotNumber> slot;
   std::string host;
+  /// No controller lives, and the process has ended: how, the next run records.
+  bool ended_unseen = false;
   std::vector<MetricNumbers> metrics;  ///< by name
 
   [[nodiscard]] const MetricNumbers* metric(std::string_view name) const;

@@ -4,6 +4,7 @@
 #include <deque>
 #include <utility>
 
+#include "env/posix/study_lock.h"
 #include "results/connection.h"
 #include "results/rows.h"
 #include "results/study_reader.h"
@@ -20,7 +21,8 @@ constexpr std::uint64_t kMostNotes = 100;
 // list of those that matter, since a join would look up each by its number.
 class TrialWalk {
  public:
-  TrialWalk(const rows::Space& space, StudyStatus& status) : space_(space), status_(status) {}
+  TrialWalk(const rows::Space& space, bool unwatched, StudyStatus& status)
+      : space_(space), unwatched_(unwatched), status_(status) {}
 
   Status count(const sqlite::Database& database) {
     return database.each(
@@ -30,8 +32,9 @@ class TrialWalk {
   }
 
   Status read_attempts(const sqlite::Database& database) {
-    auto attempts = rows::Beside::prepare(
-        database, "SELECT id, ended_ms, wall_ms, slot, started_ms FROM attempts ORDER BY id");
+    auto attempts = rows::Beside::prepare(database,
+                                          "SELECT id, ended_ms, wall_ms, slot, started_ms, host, "
+                                          "pid, start_ticks, boot_id FROM attempts ORDER BY id");
     if (!attempts) return propagate(attempts);
     std::int64_t wall_ms = 0;
     for (const Latest& latest : latest_) {
@@ -40,9 +43,9 @@ class TrialWalk {
       if (*found == nullptr || (*found)->is_null(1) != latest.running) continue;
       if (latest.running) {
         const AttemptId id = attempt_of_key(latest.key);
-        status_.running.push_back({id.trial, id.attempt,
-                                   static_cast<SlotNumber>((*found)->integer(3)),
-                                   rows::time_at(**found, 4)});
+        status_.running.push_back(
+            {id.trial, id.attempt, static_cast<SlotNumber>((*found)->integer(3)),
+             rows::time_at(**found, 4), unwatched_ && rows::process_ended(**found, 5)});
       } else {
         ++status_.finished_attempts;
         wall_ms += (*found)->integer(2);
@@ -86,6 +89,7 @@ class TrialWalk {
   }
 
   const rows::Space& space_;
+  bool unwatched_;
   StudyStatus& status_;
   std::uint64_t in_revision_ = 0;
   std::deque<Latest> latest_;
@@ -194,7 +198,7 @@ int StudyStatus::exit_code() const {
 
 namespace {
 
-Result<StudyStatus> read_status(const sqlite::Database& database) {
+Result<StudyStatus> read_status(const sqlite::Database& database, bool unwatched) {
   const auto space = rows::read_space(database);
   if (!space) return propagate(space);
   StudyStatus status;
@@ -203,7 +207,7 @@ Result<StudyStatus> read_status(const sqlite::Database& database) {
   status.goal = space->goal;
   status.seed_parameter = space->seed_parameter;
   status.command_identity = space->command_identity;
-  TrialWalk trials(*space, status);
+  TrialWalk trials(*space, unwatched, status);
   Status read = trials.count(database);
   if (!read) return propagate(read);
   count_unproposed(*space, trials.in_revision(), status);
@@ -222,6 +226,12 @@ Result<StudyStatus> read_status(const sqlite::Database& database) {
 
 }  // namespace
 
-Result<StudyStatus> StudyReader::status() const { return read_record(study_dir_, read_status); }
+Result<StudyStatus> StudyReader::status() const {
+  // Asked first: what a controller has recorded until then is read below.
+  const bool unwatched = !StudyLock::holder(study_dir_);
+  return read_record(study_dir_, [&](const sqlite::Database& database) {
+    return read_status(database, unwatched);
+  });
+}
 
 }  // namespace seedbed

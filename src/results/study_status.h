@@ -43,6 +43,8 @@ struct RunningLine {
   std::uint32_t attempt = 0;
   SlotNumber slot = 0;
   std::optional<Timestamp> started_at;
+  /// No controller lives, and the process has ended: how, the next run records.
+  bool ended_unseen = false;
 };
 
 /// One screen about a study. Counts are of the present space; the others are `outside`.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/text.h"
+#include "env/posix/study_lock.h"
 #include "results/connection.h"
 #include "results/rows.h"
 #include "results/study_reader.h"
@@ -126,7 +127,7 @@ Status read_attempts(const sqlite::Database& database, TrialDetails& details) {
 }
 
 Result<TrialDetails> read_details(const sqlite::Database& database, const std::string& study_dir,
-                                  TrialNumber number) {
+                                  TrialNumber number, bool unwatched) {
   const auto space = rows::read_space(database);
   if (!space) return propagate(space);
   std::vector<TrialRow> trials;
@@ -143,7 +144,7 @@ Result<TrialDetails> read_details(const sqlite::Database& database, const std::s
                             *last == 0 ? std::string("it has none yet")
                                        : fmt::format("the last one is {}", *last)));
   }
-  Status read = rows::read_attempts(database, trials, number);
+  Status read = rows::read_attempts(database, trials, unwatched, number);
   if (read) read = rows::read_parameters(database, trials, number);
   if (read) read = rows::read_metrics(database, trials, number);
   if (!read) return propagate(read);
@@ -207,8 +208,9 @@ std::string TrialDetails::repeat_line() const {
 }
 
 Result<TrialDetails> StudyReader::trial(TrialNumber number) const {
+  const bool unwatched = !StudyLock::holder(study_dir_);
   return read_record(study_dir_, [&](const sqlite::Database& database) {
-    return read_details(database, study_dir_, number);
+    return read_details(database, study_dir_, number, unwatched);
   });
 }
 

@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <numeric>
+#include <set>
 #include <utility>
 
 #include "results/column.h"
@@ -15,7 +16,8 @@ namespace {
 
 constexpr std::size_t kMostOtherMetrics = 4;  // of the default columns
 
-std::vector<std::string> default_columns(const Snapshot& snapshot) {
+std::vector<std::string> default_columns(const Snapshot& snapshot,
+                                         const std::set<std::string>& parameters) {
   std::vector<std::string> names = {"trial", "state"};
   bool outside = false, again = false, reason = false;
   for (const TrialRow& trial : snapshot.trials) {
@@ -24,7 +26,8 @@ std::vector<std::string> default_columns(const Snapshot& snapshot) {
     reason = reason || !trial.reason.empty();
   }
   if (outside) names.emplace_back("in_space");
-  for (const std::string& name : snapshot.varying) {
+  for (const std::string& name : snapshot.parameters) {
+    if (!parameters.contains(name)) continue;
     names.push_back(parameter_column_name(name, own_columns()));
   }
   if (!snapshot.metric.empty()) {
@@ -41,6 +44,25 @@ std::vector<std::string> default_columns(const Snapshot& snapshot) {
   if (again) names.emplace_back("attempts");
   if (reason) names.emplace_back("reason");
   return names;
+}
+
+// The parameters that the rows need to be told apart, and those that the user asks about.
+std::set<std::string> default_parameters(const Snapshot& snapshot,
+                                         const std::vector<const TrialRow*>& rows,
+                                         const std::vector<std::string>& asked) {
+  std::vector<const Point*> points;
+  for (const TrialRow* row : rows) points.push_back(&row->point);
+  std::set<std::string> shown(snapshot.varying.begin(), snapshot.varying.end());
+  for (std::string& name : differing_parameters(snapshot.parameters, points)) {
+    shown.insert(std::move(name));
+  }
+  for (const std::string& name : snapshot.parameters) {
+    if (std::find(asked.begin(), asked.end(), name) != asked.end() ||
+        std::find(asked.begin(), asked.end(), "param." + name) != asked.end()) {
+      shown.insert(name);
+    }
+  }
+  return shown;
 }
 
 // A metric is shown under its bare name unless that is another column's already.
@@ -95,6 +117,12 @@ class Filter {
     });
   }
 
+  void add_parameters(std::vector<std::string>& names) const {
+    for (const auto& [name, column] : columns_) {
+      if (column.head.is_parameter) names.push_back(column.head.name);
+    }
+  }
+
  private:
   std::optional<Expression> expression_;
   std::map<std::string, TrialColumn> columns_;
@@ -146,6 +174,33 @@ void sort_trials(std::vector<const TrialRow*>& trials, const std::vector<SortKey
   trials = std::move(sorted);
 }
 
+Result<std::vector<TrialColumn>> shown_columns(const Snapshot& snapshot,
+                                               const TrialsTableOptions& options,
+                                               const Filter& filter,
+                                               const std::vector<SortKey>& keys,
+                                               const std::vector<const TrialRow*>& rows) {
+  std::vector<std::string> names = options.columns;
+  const bool by_default = names.empty();
+  if (by_default && options.all_parameters) {
+    names = default_columns(snapshot, {snapshot.parameters.begin(), snapshot.parameters.end()});
+  } else if (by_default) {
+    std::vector<std::string> asked;
+    filter.add_parameters(asked);
+    for (const SortKey& key : keys) {
+      if (key.column.head.is_parameter) asked.push_back(key.column.head.name);
+    }
+    names = default_columns(snapshot, default_parameters(snapshot, rows, asked));
+  }
+  std::vector<TrialColumn> columns;
+  for (const std::string& name : names) {
+    auto column = find_column(snapshot, name, options.now);
+    if (!column) return tl::unexpected<Error>(column.error().with_context("--columns"));
+    if (by_default) shorten_metric(column->head, snapshot);
+    columns.push_back(std::move(*column));
+  }
+  return columns;
+}
+
 }  // namespace
 
 SnapshotOptions needed_for(const TrialsTableOptions& options) {
@@ -166,14 +221,6 @@ SnapshotOptions needed_for(const TrialsTableOptions& options) {
 }
 
 Result<ResultTable> trials_table(const Snapshot& snapshot, const TrialsTableOptions& options) {
-  const bool by_default = options.columns.empty();
-  std::vector<TrialColumn> columns;
-  for (const std::string& name : by_default ? default_columns(snapshot) : options.columns) {
-    auto column = find_column(snapshot, name, options.now);
-    if (!column) return tl::unexpected<Error>(column.error().with_context("--columns"));
-    if (by_default) shorten_metric(column->head, snapshot);
-    columns.push_back(std::move(*column));
-  }
   const auto filter = Filter::make(snapshot, options);
   if (!filter) return propagate(filter);
   const auto keys = sort_keys(snapshot, options);
@@ -190,14 +237,16 @@ Result<ResultTable> trials_table(const Snapshot& snapshot, const TrialsTableOpti
   }
   if (!keys->empty()) sort_trials(trials, *keys);
   if (options.limit && trials.size() > *options.limit) trials.resize(*options.limit);
+  const auto columns = shown_columns(snapshot, options, *filter, *keys, trials);
+  if (!columns) return propagate(columns);
 
   ResultTable table;
-  for (const TrialColumn& column : columns) table.columns.push_back(column.head);
+  for (const TrialColumn& column : *columns) table.columns.push_back(column.head);
   table.rows.reserve(trials.size());
   for (const TrialRow* trial : trials) {
     std::vector<ResultCell> row;
-    row.reserve(columns.size());
-    for (const TrialColumn& column : columns) row.push_back(column.cell(*trial));
+    row.reserve(columns->size());
+    for (const TrialColumn& column : *columns) row.push_back(column.cell(*trial));
     table.rows.push_back(std::move(row));
   }
   return table;

@@ -13,9 +13,12 @@ namespace seedbed {
 
 /// What `seedbed trials` shows.
 struct TrialsTableOptions {
-  std::string where;                 ///< study/expression.h over column names; empty: all
-  std::vector<std::string> sort;     ///< column names, `-name` for descending; then by trial
-  std::vector<std::string> columns;  ///< empty: trial, state, varying parameters, metrics, duration
+  std::string where;              ///< study/expression.h over column names; empty: all
+  std::vector<std::string> sort;  ///< column names, `-name` for descending; then by trial
+  /// Empty: trial, state, the parameters that differ among the rows or in the present space or are
+  /// named by `where` or `sort`, metrics, duration.
+  std::vector<std::string> columns;
+  bool all_parameters = false;  ///< of the default columns: every parameter, for programs
   std::optional<std::uint64_t> limit;
   Timestamp now;  ///< for the duration of what still runs
 };

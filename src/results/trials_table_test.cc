@@ -158,6 +158,37 @@ TEST_F(TrialsTable, AParameterNeverTakesThePlaceOfAColumn) {
   EXPECT_THAT(trials_of(*trials_table(other.snapshot(), given)), ElementsAre(2, 1));
 }
 
+TEST_F(TrialsTable, AParameterIsShownThatTellsRowsApartOrIsAskedFor) {
+  WrittenStudy other;
+  other.write(testing::sample_space(1));
+  other.trial(1, point_of("1e-3", 0), {0.5});
+  other.write(testing::sample_space(2));
+  other.trial(2, point_of("1e-1", 0), {0.25}, TrialState::completed, "", 2);
+  const auto shown = [&](const TrialsTableOptions& given) {
+    const auto table = trials_table(other.snapshot(), given);
+    EXPECT_TRUE(table) << table.error().message;
+    auto names = table ? names_of(*table) : std::vector<std::string>();
+    std::erase_if(names, [](const std::string& name) { return name != "lr" && name != "seed"; });
+    return names;
+  };
+  EXPECT_THAT(shown({}), ElementsAre("lr")) << "in the present space it is constant";
+  TrialsTableOptions given;
+  given.where = "in_space";
+  EXPECT_THAT(shown(given), IsEmpty());
+  given.sort = {"-seed"};
+  EXPECT_THAT(shown(given), ElementsAre("seed"));
+  given.where = "in_space and `param.lr` > 0";
+  EXPECT_THAT(shown(given), ElementsAre("lr", "seed"));
+  given = {};
+  given.all_parameters = true;
+  EXPECT_THAT(shown(given), ElementsAre("lr", "seed"));
+  // Not to be there is a value too.
+  other.trial(3, {{{"lr", Value::from_plain("1e-1")}}}, {0.25}, TrialState::completed, "", 2);
+  given = {};
+  given.where = "trial > 1";
+  EXPECT_THAT(shown(given), ElementsAre("seed"));
+}
+
 TEST_F(TrialsTable, CaseI13_TheExportHoldsEverythingInStableColumns) {
   const ResultTable table = export_table(study.snapshot());
   EXPECT_THAT(names_of(table),

@@ -309,6 +309,96 @@ def test_a_trial_repeated_by_hand_leaves_the_record_alone(box):
     assert {path: path.read_bytes() for path in box.trial_dir(1).iterdir()} == files
 
 
+# Output that goes nowhere ---------------------------------------------------------------------
+
+PRINTING = [("export", "s"), ("trials", "s"), ("compare", "s"), ("best", "s"), ("status", "s"),
+            ("show", "1", "--study", "s"), ("logs", "1", "--study", "s"), ("list",), ("doctor",),
+            ("plan", "--study", "s"), ("--help",), ("trials", "--help"), ("--version",)]
+
+
+def shell(box, line, words):
+    return box.exec(["bash", "-c", line, "bash", *box.argv(words)])
+
+
+def test_output_that_cannot_be_written_is_an_error_and_a_closed_pipe_is_none(box):
+    box.ok("run", "n=1..3", "seed=0,1", "--name", "s", "--metric", "loss", "--goal", "minimize",
+           "--", "sh", "-c", "echo loss=$1", "x", "{n}", "{seed}")
+    for words in PRINTING:
+        full = shell(box, '"$@" > /dev/full', words)
+        assert full.code == 5, f"{words}: {full.text}"
+        assert full.err == ("seedbed: the output could not be written: "
+                            "No space left on device\n"), words
+        closed = shell(box, '("$@"; echo code $? >&2) | true', words)
+        assert closed.err == "code 0\n", f"{words}: {closed.text}"
+
+
+def test_a_table_of_many_rows_may_be_cut_off_by_its_reader(box):
+    box.ok("run", "n=1..300", "--name", "s", "--", "true")
+    done = shell(box, '("$@"; echo code $? >&2) | head -n 1', ("export", "s"))
+    assert done.err == "code 0\n" and done.out.startswith("trial,state"), done.text
+    assert shell(box, '"$@" > /dev/full', ("export", "s")).code == 5
+
+
+def test_a_run_goes_on_without_its_output(box):
+    assert shell(box, '"$@" > /dev/full', ("run", "n=1,2", "--name", "s", "--", "true")).code == 0
+    assert box.count("completed") == 2
+
+
+# Without a controller -------------------------------------------------------------------------
+
+def test_a_trial_that_ended_after_its_controller_died_is_not_said_to_run_on(box):
+    words = ("run", "n=1,2", "--slots", "2", "--name", "s", "--", "sh", "-c",
+             "echo begun; until [ -e go$1 ]; do sleep 0.05; done; echo over", "x", "{n}")
+    controller = box.start(*words)
+    box.wait_for("running", 2)
+    wait_until(lambda: len(box.rows(
+        "SELECT 1 FROM attempts WHERE started_ms IS NOT NULL")) == 2)
+    wait_until(lambda: box.log(1) and box.log(2))
+    controller.kill()
+    status = box.run("status", "s")
+    assert "ended since" not in status.out, status.text
+    assert all(row["duration"] is not None for row in box.json("trials", "s"))
+    follower = box.start("logs", "1", "--study", "s", "-f")
+    box.write("go1", "")
+    done = follower.wait()
+    assert done.code == 0 and done.out == "begun\nover\n", done.text
+    assert done.err == "seedbed: the attempt has ended; the next run records how\n"
+    before = {path: path.read_bytes() for path in box.study_dir().glob("study.db*")}
+    status = box.run("status", "s")
+    assert ("  1 of the running trials has ended since; the next run records how\n"
+            in status.out), status.text
+    assert box.run("status", "s", "--output", "json").json["ended_since"] == 1
+    ended, running = box.json("trials", "s")
+    assert ended["duration"] is None and running["duration"] > 0
+    assert {path: path.read_bytes() for path in box.study_dir().glob("study.db*")} == before
+    box.write("go2", "")
+    assert box.run(*words).code == 0
+    assert "ended since" not in box.ok("status", "s").out
+
+
+# Parameters that tell rows apart --------------------------------------------------------------
+
+def test_a_parameter_that_became_constant_is_shown_beside_the_trials_of_another_space(box):
+    rest = ("--name", "s", "--metric", "loss", "--goal", "minimize", "--", "sh", "-c",
+            "echo loss=$1", "x", "{lr}", "{seed}")
+    box.ok("run", "lr=1e-3,1e-2,1e-1", "seed=0,1", *rest)
+    box.ok("run", "lr=1e-1", "seed=0,1", *rest)
+    shown = box.ok("trials", "s").out.splitlines()
+    assert "lr" in shown[0].split() and "1e-3" in shown[1].split(), shown
+    shown = box.ok("compare", "s", "--all").out.splitlines()
+    assert shown[0].split()[0] == "lr" and shown[1].split()[0] == "1e-3", shown
+    assert [row["lr"] for row in box.json("compare", "s", "--all")] == [1e-3, 1e-2, 1e-1]
+    # The present space alone has one setting: nothing to tell apart.
+    assert box.ok("compare", "s").out.split()[0] == "mean"
+    inside = ("trials", "s", "--where", "in_space", "--sort", "trial")
+    assert "lr" not in box.ok(*inside).out.splitlines()[0].split()
+    assert "lr" in box.ok(*inside, "--sort", "lr").out.splitlines()[0].split()
+    # Programs get every parameter.
+    assert [row["lr"] for row in box.json(*inside)] == [0.1, 0.1]
+    for form in ("csv", "jsonl"):
+        assert "lr" in box.ok(*inside, "--output", form).out.splitlines()[0]
+
+
 # Cleaning up ----------------------------------------------------------------------------------
 
 def test_case_J13_a_running_trials_files_are_never_deleted(box):
