@@ -308,8 +308,7 @@ void add_run_options(CLI::App& command, Invocation& invocation, RunOptions& opti
                                 "Keep only points where this holds; may be repeated"));
   positive_number(command.add_option("--cpus", options.cpus, "Cores per trial"));
   command.add_option("--memory", options.memory, "Memory per trial (4GiB)");
-  command.add_option("--gpus", options.gpus,
-                     "GPUs to hand out: 4, 0,2, UUIDs, all; alone: one a trial");
+  command.add_option("--gpus", options.gpus, "GPUs to hand out: 4 | 0,2 | all");
   command.add_option("--gpus-per-trial", options.gpus_per_trial, "1, 2, 0.25 or 8GiB");
   command.add_option("--launcher", options.launcher, "local")->capture_default_str();
   command.add_option("--seed-parameter", options.seed_parameter,

@@ -11,6 +11,7 @@
 #include "cli/invocation.h"
 #include "env/posix/posix.h"
 #include "env/posix/study_lock.h"
+#include "reporters/configuration_text.h"
 #include "reporters/estimate.h"
 #include "reporters/log_tail.h"
 #include "reporters/progress.h"
@@ -90,9 +91,17 @@ std::uint64_t ended_unseen(const StudyStatus& status) {
 }
 
 std::string best_line(const BestSoFar& best) {
-  return fmt::format("{} {} ({}, {}), trial {}", one_line(best.metric), number_text(best.value),
-                     best.goal == Goal::maximize ? "maximize" : "minimize",
-                     best.of_configuration ? "mean over its seeds" : "last value", best.trial);
+  constexpr std::size_t kMostColumns = 100;  // of the parameters; `seedbed best` shows all
+  if (best.of_configuration) {
+    return fmt::format("{}: {} {} ({}, mean of {} seed{}{})",
+                       configuration_text(best.configuration, {}, kMostColumns),
+                       one_line(best.metric), number_text(best.value),
+                       best.goal == Goal::maximize ? "maximize" : "minimize", best.n,
+                       best.n == 1 ? "" : "s", best.incomplete ? ", a seed is missing" : "");
+  }
+  return fmt::format("{} {} ({}, last value), trial {}", one_line(best.metric),
+                     number_text(best.value), best.goal == Goal::maximize ? "maximize" : "minimize",
+                     best.trial);
 }
 
 void print_text(const std::string& dir, const StudyStatus& status, const Estimate& estimate,

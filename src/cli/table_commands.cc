@@ -111,12 +111,23 @@ Result<Snapshot> snapshot_for(const StudyReader& reader, const CompareOptions& o
 
 std::string goal_name(Goal goal) { return goal == Goal::maximize ? "maximize" : "minimize"; }
 
+/// `seeds 1, 2 failed; seed 3 running`.
 std::string missing_text(const Configuration& row) {
-  std::vector<std::string> parts;
-  for (const MissingSeed& seed : row.missing) {
-    parts.push_back(fmt::format("{} {}", seed.seed.spelling(), seed.why));
+  std::vector<std::string> parts, reasons;
+  for (const MissingSeed& missing : row.missing) {
+    if (std::find(reasons.begin(), reasons.end(), missing.why) != reasons.end()) continue;
+    reasons.push_back(missing.why);
+    std::vector<std::string> seeds;
+    for (const MissingSeed& other : row.missing) {
+      if (other.why == missing.why && !other.seed.is_absent()) {
+        seeds.push_back(other.seed.spelling());
+      }
+    }
+    parts.push_back(seeds.empty() ? missing.why
+                                  : fmt::format("seed{} {} {}", seeds.size() == 1 ? "" : "s",
+                                                join(seeds, ", "), missing.why));
   }
-  return join(parts, ", ");
+  return join(parts, "; ");
 }
 
 Table comparison_table(const Comparison& comparison) {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/text.h"
+#include "reporters/configuration_text.h"
 #include "reporters/lines.h"
 
 namespace seedbed {
@@ -12,16 +13,20 @@ namespace {
 constexpr std::size_t kMostFailures = 20;
 constexpr std::size_t kMostColumns = 300;  // of the parameters; `seedbed best` shows all
 
-/// `lr=0.01 h=64`, without the seed.
-std::string configuration_text(const Point& point, const std::string& seed_parameter) {
+}  // namespace
+
+std::string configuration_text(const Point& point, std::string_view seed_parameter,
+                               std::size_t most_columns) {
   std::string text;
   for (const Parameter& parameter : point.parameters) {
     if (parameter.name == seed_parameter || parameter.value.is_absent()) continue;
     if (!text.empty()) text += ' ';
     text += parameter.name + "=" + shell_quote(parameter.value.spelling());
   }
-  return one_line(text.empty() ? "(no parameters)" : text, kMostColumns);
+  return one_line(text.empty() ? "(no parameters)" : text, most_columns);
 }
+
+namespace {
 
 /// What trials without the named metric reported: the nearest to it, else the first by name.
 std::string metric_seen(const StudyState& state) {
@@ -52,21 +57,33 @@ void Lines::add_best(const Closing& closing, const StudyState& state, Text& text
     }
     return;
   }
+  bool of_another = false;  // the best trial is not one of the best configuration
   if (closing.best_configuration) {
     const ConfigurationMean& best = *closing.best_configuration;
     const TrialStatus* trial = state.trial(best.first);
+    const TrialStatus* single = state.trial(closing.best_trial);
     if (trial != nullptr) {
+      of_another =
+          single != nullptr && single->point.configuration_identity(space.seed_parameter) !=
+                                   trial->point.configuration_identity(space.seed_parameter);
       std::string value = number_text(best.mean);
       if (best.deviation) value += " ± " + number_text(*best.deviation);
       value += fmt::format(" (n={}{})", best.n, best.incomplete ? ", a seed is missing" : "");
-      text.push_back(
-          paint_line({{"best     "},
-                      {configuration_text(trial->point, space.seed_parameter), Style::strong},
-                      {"  " + value, Style::good},
-                      {fmt::format("  ({}, mean over {})", what, space.seed_parameter)}}));
+      text.push_back(paint_line(
+          {{"best     "},
+           {configuration_text(trial->point, space.seed_parameter, kMostColumns), Style::strong},
+           {"  " + value, Style::good},
+           {fmt::format("  ({}, mean over {})", what, space.seed_parameter)}}));
     }
   }
   if (const TrialStatus* trial = state.trial(closing.best_trial)) {
+    if (of_another) {
+      text.push_back(paint_line({{"  best single trial "},
+                                 {number_text(closing.best_value), Style::good},
+                                 {": "},
+                                 {trial_label(*trial), Style::strong}}));
+      return;
+    }
     text.push_back(paint_line({{closing.best_configuration ? "  trial  " : "best     "},
                                {trial_label(*trial), Style::strong},
                                {"  " + number_text(closing.best_value), Style::good},

@@ -122,26 +122,36 @@ TEST(PlainReporter, CaseK5_TheGoalStandsBesideEveryBest) {
   }
 }
 
-TEST(PlainReporter, CaseK1_BestConfigurationIsTheMeanNotTheLuckiestSeed) {
+std::string closing_of_two_settings(bool one_failed) {
   Plain plain;
   Story& story = plain.story;
   story.begin({"0.1", "0.2"}, {"0", "1", "2"});
-  const double values[] = {0.8, 0.8, 0.83, 0.1, 0.2, 0.99};
+  const double values[] = {0.8, 0.8, 0.8, 0.1, 0.2, 0.99};
   for (TrialNumber number = 1; number <= 6; ++number) {
     story.start(number, 0);
-    if (number == 3) {
+    if (number == 3 && one_failed) {
       story.fail(number, 1, 1000);
       continue;
     }
     story.report(number, 1, values[number - 1]);
     story.complete(number, 1000);
   }
-  plain.end(1);
-  const std::string text = plain.take();
-  EXPECT_TRUE(has(text,
-                  "best     lr=0.1  0.8 ± 0 (n=2, a seed is missing)  "
-                  "(maximize last val_acc, mean over seed)\n"))
+  plain.end(one_failed ? 1 : 0);
+  return plain.take();
+}
+
+TEST(PlainReporter, CaseK1_BestConfigurationIsTheMeanNotTheLuckiestSeed) {
+  const std::string text = closing_of_two_settings(false);
+  EXPECT_TRUE(
+      has(text, "best     lr=0.1  0.8 ± 0 (n=3)  (maximize last val_acc, mean over seed)\n"))
       << text;
+  EXPECT_TRUE(has(text, "  best single trial 0.99: 00006-lr0.2-s2\n")) << text;
+}
+
+TEST(PlainReporter, CaseK1_AConfigurationWithAFailedSeedIsBehindTheCompleteOnes) {
+  const std::string text = closing_of_two_settings(true);
+  EXPECT_TRUE(has(text, "best     lr=0.2  0.43 ± ")) << text;
+  EXPECT_TRUE(has(text, "(n=3)")) << text;
   EXPECT_TRUE(has(text, "  trial  00006-lr0.2-s2  0.99  (maximize last val_acc)\n")) << text;
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "results/measure.h"
 
@@ -145,30 +146,37 @@ namespace {
 
 struct Group {
   TrialNumber first = 0;
+  std::size_t trials = 0, seeded = 0;
   std::vector<double> values;
 };
 
-std::optional<ConfigurationMean> best_mean(const std::map<std::string, Group>& groups, Goal goal) {
+// As results/compare.h judges: first by whether a seed is missing, then by the mean.
+bool goes_before(const ConfigurationMean& a, const ConfigurationMean& b, Goal goal) {
+  if (a.incomplete != b.incomplete) return b.incomplete;
+  // Ties go to the lower trial, so that the answer never depends on the order of the map.
+  return a.mean == b.mean ? a.first < b.first : better(a.mean, b.mean, goal);
+}
+
+std::optional<ConfigurationMean> best_mean(const std::map<std::string, Group>& groups,
+                                           std::size_t seeds, Goal goal) {
   std::size_t most = 0;
-  for (const auto& [identity, group] : groups) most = std::max(most, group.values.size());
+  for (const auto& [identity, group] : groups) most = std::max(most, group.trials);
   if (most < 2) return std::nullopt;  // no replicates: the best trial says it all
   std::optional<ConfigurationMean> best;
   for (const auto& [identity, group] : groups) {
     ConfigurationMean one;
     one.first = group.first;
     one.n = group.values.size();
-    one.incomplete = one.n < most;
+    one.incomplete = one.n < group.trials || (group.seeded != 0 && group.seeded < seeds);
     const auto count = static_cast<double>(one.n);
     for (const double value : group.values) one.mean += value / count;
-    if (!std::isfinite(one.mean)) continue;
+    if (one.n == 0 || !std::isfinite(one.mean)) continue;
     if (one.n > 1) {
       double squares = 0;
       for (const double value : group.values) squares += (value - one.mean) * (value - one.mean);
       one.deviation = std::sqrt(squares / (count - 1));
     }
-    // Ties go to the lower trial, so that the answer never depends on the order of the map.
-    const bool tie_won = best && one.mean == best->mean && one.first < best->first;
-    if (!best || tie_won || better(one.mean, best->mean, goal)) best = one;
+    if (!best || goes_before(one, *best, goal)) best = one;
   }
   return best;
 }
@@ -194,8 +202,20 @@ Closing make_closing(const StudyState& state, std::size_t most_failures) {
   Closing closing;
   closing.outside = trials_outside(state);
   std::map<std::string, Group> groups;
+  std::set<std::string> seeds;
   for (const auto& [number, trial] : state.trials()) {
     if (!state.in_space(trial)) continue;
+    Group* group = nullptr;
+    if (const std::string& seed_parameter = state.space()->seed_parameter;
+        !seed_parameter.empty()) {
+      group = &groups[trial.point.configuration_identity(seed_parameter)];
+      if (group->trials++ == 0) group->first = number;
+      const Value* seed = trial.point.find(seed_parameter);
+      if (seed != nullptr && !seed->is_absent()) {
+        ++group->seeded;
+        seeds.insert(seed->canonical());
+      }
+    }
     if (trial.state == TrialState::failed) {
       if (closing.failures.size() >= most_failures) {
         ++closing.failures_left_out;
@@ -216,12 +236,10 @@ Closing make_closing(const StudyState& state, std::size_t most_failures) {
       closing.best_trial = number;
       closing.best_value = *value;
     }
-    if (state.space()->seed_parameter.empty()) continue;
-    Group& group = groups[trial.point.configuration_identity(state.space()->seed_parameter)];
-    if (group.first == 0) group.first = number;
-    group.values.push_back(*value);
+    if (group != nullptr) group->values.push_back(*value);
   }
-  if (state.space()) closing.best_configuration = best_mean(groups, state.space()->goal);
+  if (state.space())
+    closing.best_configuration = best_mean(groups, seeds.size(), state.space()->goal);
   return closing;
 }
 

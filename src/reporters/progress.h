@@ -64,7 +64,7 @@ struct ConfigurationMean {
   std::size_t n = 0;
   double mean = 0;
   std::optional<double> deviation;  ///< sample standard deviation (n - 1); from two on
-  bool incomplete = false;          ///< other configurations have more seeds
+  bool incomplete = false;          ///< a seed has no result
 };
 
 struct ClosingFailure {

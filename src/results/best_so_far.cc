@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -45,17 +46,18 @@ class Search {
 
   [[nodiscard]] std::optional<BestSoFar> found() const {
     if (single_.trial == 0) return std::nullopt;
-    BestSoFar best{space_.metric, space_.goal, single_.value, single_.trial, replicated_};
+    BestSoFar best{space_.metric, space_.goal, single_.value, single_.trial, replicated_, {}, 1,
+                   false};
     if (!replicated_) return best;
     const Group* first = nullptr;
     for (const Group& group : groups_) {
-      if (first == nullptr || better(group.mean.value(), first->mean.value(), space_.goal)) {
-        first = &group;
-      }
+      if (first == nullptr || before(group, *first)) first = &group;
     }
     if (!std::isfinite(first->mean.value())) return std::nullopt;
     best.value = first->mean.value();
     best.trial = first->best.trial;
+    best.n = first->n;
+    best.incomplete = !complete(*first);
     return best;
   }
 
@@ -69,10 +71,21 @@ class Search {
   };
   // Trials that differ only in the seed.
   struct Group {
-    std::uint64_t trials = 0;
+    std::uint64_t trials = 0, seeded = 0, n = 0;
     Mean mean;
     Leader best;
   };
+
+  [[nodiscard]] bool complete(const Group& group) const {
+    return group.n == group.trials && (group.seeded == 0 || group.seeded == seeds_.size());
+  }
+
+  [[nodiscard]] bool before(const Group& a, const Group& b) const {
+    const bool finite = std::isfinite(a.mean.value());
+    if (!finite || !std::isfinite(b.mean.value())) return finite && !std::isfinite(b.mean.value());
+    if (complete(a) != complete(b)) return complete(a);
+    return better(a.mean.value(), b.mean.value(), space_.goal);
+  }
 
   Status take(const sqlite::Statement& row, rows::Beside& values, rows::Beside& parameters) {
     const std::int64_t trial = row.integer(0);
@@ -93,6 +106,7 @@ class Search {
     if (!group) return propagate(group);
     if (++(*group)->trials > 1) replicated_ = true;
     if (value) {
+      ++(*group)->n;
       (*group)->mean.add(*value);
       (*group)->best.take(number, *value, space_.goal);
     }
@@ -101,19 +115,28 @@ class Search {
 
   Result<Group*> group_of(std::int64_t trial, rows::Beside& parameters) {
     Point point;
+    std::optional<std::string> seed;
     while (true) {
       const auto row = parameters.next(trial);
       if (!row) return propagate(row);
       if (*row == nullptr) break;
-      if ((*row)->view(1) == space_.seed_parameter) continue;
-      if (auto parameter = rows::parameter_at(**row, 1)) {
+      auto parameter = rows::parameter_at(**row, 1);
+      if (!parameter) continue;
+      if (parameter->name == space_.seed_parameter) {
+        if (!parameter->value.is_absent()) seed = parameter->value.canonical();
+      } else {
         point.parameters.push_back(std::move(*parameter));
       }
     }
     const auto [known, fresh] =
         index_.emplace(hash_text(point.configuration_identity({})), groups_.size());
     if (fresh) groups_.emplace_back();
-    return &groups_[known->second];
+    Group& group = groups_[known->second];
+    if (seed) {
+      ++group.seeded;
+      seeds_.insert(std::move(*seed));
+    }
+    return &group;
   }
 
   const rows::Space& space_;
@@ -121,6 +144,7 @@ class Search {
   bool replicated_ = false;
   std::vector<Group> groups_;  // in the order of their first trials, which win a tie
   std::unordered_map<std::uint64_t, std::size_t> index_;
+  std::unordered_set<std::string> seeds_;
 };
 
 Result<std::optional<BestSoFar>> find_best(const sqlite::Database& database) {
@@ -131,7 +155,16 @@ Result<std::optional<BestSoFar>> find_best(const sqlite::Database& database) {
   if (space->metric.empty() || !*metric) return std::optional<BestSoFar>();
   Search search(*space);
   if (const Status walked = search.walk(database, **metric); !walked) return propagate(walked);
-  return search.found();
+  auto best = search.found();
+  if (!best || !best->of_configuration) return best;
+  std::vector<TrialRow> trials(1);
+  trials.front().number = best->trial;
+  const Status read = rows::read_parameters(database, trials, best->trial);
+  if (!read) return propagate(read);
+  best->configuration = std::move(trials.front().point);
+  std::erase_if(best->configuration.parameters,
+                [&](const Parameter& one) { return one.name == space->seed_parameter; });
+  return best;
 }
 
 }  // namespace

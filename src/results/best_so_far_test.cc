@@ -16,7 +16,7 @@ using testing::point_of;
 using testing::WrittenStudy;
 
 // Spellings of equal numbers, so that what replicates share is not their text.
-constexpr const char* kSpellings[] = {"1", "0.1", "1e-1", "2"};
+constexpr const char* kSpellings[] = {"1", "0.1", "2", "1e-1"};
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 TrialState state_of(std::uint64_t roll) {
@@ -25,7 +25,7 @@ TrialState state_of(std::uint64_t roll) {
 }
 
 // Ties, NaN, trials without the metric, trials of an earlier space.
-void write_some_study(WrittenStudy& study, Random& random, bool seeded) {
+void write_some_study(WrittenStudy& study, Random& random, bool seeded, bool shared) {
   SpaceSet space = testing::sample_space(1);
   space.goal = random.below(2) == 0 ? Goal::minimize : Goal::maximize;
   if (!seeded) space.seed_parameter = "";
@@ -39,8 +39,11 @@ void write_some_study(WrittenStudy& study, Random& random, bool seeded) {
     std::vector<double> losses;
     const std::uint64_t roll = random.below(10);
     if (roll > 0) losses = {7, roll == 1 ? kNan : static_cast<double>(random.below(4)) / 3};
-    study.trial(number, point_of(kSpellings[random.below(4)], static_cast<std::int64_t>(number)),
-                losses, state_of(random.below(10)), "", space.revision);
+    // A seed of its own for each trial, or three settings that share their seeds.
+    const auto point =
+        shared ? point_of(kSpellings[number % 3], static_cast<std::int64_t>(number / 3))
+               : point_of(kSpellings[random.below(4)], static_cast<std::int64_t>(number));
+    study.trial(number, point, losses, state_of(random.below(10)), "", space.revision);
   }
 }
 
@@ -50,7 +53,7 @@ TEST(BestSoFar, IsWhatTheComparisonOfASnapshotFinds) {
   for (int round = 0; round < kStudies; ++round) {
     WrittenStudy study;
     Random random(7, static_cast<std::uint64_t>(round));
-    write_some_study(study, random, round % 3 != 0);
+    write_some_study(study, random, round % 3 != 0, round % 2 != 0);
     const auto expected = best(study.snapshot(), {});
     const auto found = study.reader().best_so_far();
     ASSERT_TRUE(found) << found.error().message;
@@ -60,6 +63,11 @@ TEST(BestSoFar, IsWhatTheComparisonOfASnapshotFinds) {
     EXPECT_EQ((*found)->trial, expected->trial) << "study " << round;
     EXPECT_EQ((*found)->value, expected->value) << "study " << round;
     EXPECT_EQ((*found)->of_configuration, expected->configuration.has_value());
+    if (expected->configuration) {
+      EXPECT_EQ((*found)->configuration.identity(), expected->configuration->point.identity());
+      EXPECT_EQ((*found)->n, expected->configuration->n);
+      EXPECT_EQ((*found)->incomplete, !expected->configuration->missing.empty());
+    }
     EXPECT_EQ((*found)->metric, expected->metric);
     EXPECT_EQ((*found)->goal, expected->goal);
   }

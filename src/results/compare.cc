@@ -163,16 +163,19 @@ class Grouping {
   std::map<std::string, int> copies_;
 };
 
-int rank_of(const Configuration& row) {
-  if (!row.mean) return 2;
-  return std::isfinite(*row.mean) ? 0 : 1;
+enum Rank { kComplete, kIncomplete, kNotFinite, kNothing };
+
+Rank rank_of(const Configuration& row) {
+  if (!row.mean) return kNothing;
+  if (!std::isfinite(*row.mean)) return kNotFinite;
+  return row.missing.empty() ? kComplete : kIncomplete;
 }
 
 void sort_rows(Comparison& comparison) {
   std::stable_sort(comparison.rows.begin(), comparison.rows.end(),
                    [&](const Configuration& a, const Configuration& b) {
                      if (rank_of(a) != rank_of(b)) return rank_of(a) < rank_of(b);
-                     return rank_of(a) == 0 && better(*a.mean, *b.mean, comparison.goal);
+                     return rank_of(a) <= kIncomplete && better(*a.mean, *b.mean, comparison.goal);
                    });
 }
 
@@ -256,7 +259,7 @@ Result<Best> best(const Snapshot& snapshot, const CompareOptions& options) {
                   [](const Configuration& row) { return row.trials.size() > 1; });
   if (!result || !replicated) return result;
   const Configuration& first = comparison->rows.front();
-  if (rank_of(first) != 0) {
+  if (rank_of(first) > kIncomplete) {
     return fail(ErrorCode::usage,
                 fmt::format("no configuration has a finite mean of \"{}\": each has a seed whose "
                             "{} is NaN or infinite",

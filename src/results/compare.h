@@ -38,8 +38,9 @@ struct Configuration {
   std::vector<MissingSeed> missing;
 };
 
-/// The comparison, best configuration first; those without a finite mean last; ties by trial
-/// number.
+/// The comparison, best configuration first; after the complete ones those that miss a seed, since
+/// what crashed must not win by the seeds that survived; those without a finite mean last; ties by
+/// trial number.
 struct Comparison {
   std::string metric;
   Goal goal = Goal::minimize;

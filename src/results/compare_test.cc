@@ -95,6 +95,35 @@ TEST(Compare, CaseK1_SeedsWithoutATrialOrAResultAreNamed) {
   EXPECT_FALSE(result->rows[1].std) << "no deviation of a single value";
 }
 
+TEST(Compare, CaseK1_WhatMissesASeedIsBehindWhatIsComplete) {
+  WrittenStudy study;
+  study.write(testing::sample_space());
+  study.trial(1, point_of("1", 0), {0.1});
+  study.trial(2, point_of("1", 1), {0.1}, TrialState::failed, "exit code 1");
+  study.trial(3, point_of("2", 0), {0.6});
+  study.trial(4, point_of("2", 1), {0.6});
+  study.trial(5, point_of("3", 0), {0.5});
+  study.trial(6, point_of("3", 1), {0.5});
+  study.trial(7, point_of("4", 0), {kNan});
+  study.trial(8, point_of("4", 1), {0.1});
+  const auto result = compare(study.snapshot(), by("last"));
+  ASSERT_TRUE(result);
+  std::vector<std::string> order;
+  for (const Configuration& row : result->rows) {
+    order.push_back(row.point.find("lr")->spelling());
+  }
+  EXPECT_THAT(order, ElementsAre("3", "2", "1", "4"));
+  EXPECT_EQ(best(study.snapshot(), by("last"))->trial, 5U);
+  EXPECT_EQ(best_trial(study.snapshot(), by("last"))->trial, 1U);
+
+  // Where none is complete the best of what there is.
+  study.trial(9, point_of("5", 2), {0.4});
+  const auto found = best(study.snapshot(), by("last"));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->trial, 1U);
+  EXPECT_FALSE(found->configuration->missing.empty());
+}
+
 TEST(Compare, CaseK8_LastBestAndMeanOfTheLastOnes) {
   WrittenStudy study;
   study.write(testing::sample_space());

@@ -399,6 +399,23 @@ def test_a_parameter_that_became_constant_is_shown_beside_the_trials_of_another_
         assert "lr" in box.ok(*inside, "--output", form).out.splitlines()[0]
 
 
+# Which setting is best ------------------------------------------------------------------------
+
+def test_a_setting_whose_seeds_failed_does_not_win_by_those_that_survived(box):
+    done = box.run("run", "lr=1,2", "seed=0,1,2", "--name", "s", "--metric", "loss", "--goal",
+                   "minimize", "--", "sh", "-c", '[ "$1$2" = 11 ] || [ "$1$2" = 12 ] && exit 1; '
+                   'echo loss=$1.$2', "x", "{lr}", "{seed}")
+    assert done.code == 1, done.text
+    assert "best     lr=2  2.1 ± 0.1 (n=3)" in done.out, done.text
+    assert "  best single trial 1: 00001-lr1-seed0\n" in done.out, done.text
+    first, second = box.json("compare", "s")
+    assert (first["lr"], second["lr"]) == (2, 1)
+    assert first["missing"] is None and second["missing"] == "seeds 1, 2 failed"
+    assert "seeds 1, 2 failed" in box.ok("compare", "s").out
+    assert box.json("best", "s")[0]["lr"] == 2
+    assert "  best lr=2: loss 2.1 (minimize, mean of 3 seeds)\n" in box.run("status", "s").out
+
+
 # Cleaning up ----------------------------------------------------------------------------------
 
 def test_case_J13_a_running_trials_files_are_never_deleted(box):
