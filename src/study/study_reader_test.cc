@@ -540,6 +540,15 @@ TEST(StudyReader, JsonIsReadAsYaml) {
   EXPECT_EQ(values(spec, "lr"), "real:1e-3 text:1e-3 boolean:True null:None");
 }
 
+TEST(StudyReader, GpusAreANumberAShareOrThePartThatMemoryNames) {
+  const auto read = [](const std::string& gpus) {
+    return must_read(std::string(kCommand) + "resources: {gpus: " + gpus + "}\n").resources;
+  };
+  EXPECT_EQ(read("2").gpus, 2);
+  EXPECT_EQ(read("0.2").gpus, 0.2);
+  EXPECT_EQ(read("{memory: 8GiB}").gpu_memory, std::uint64_t{8} << 30U);
+}
+
 TEST(StudyReader, FeaturesToComeAreRefusedByName) {
   const std::pair<const char*, const char*> cases[] = {
       {"method: bayes",
@@ -551,9 +560,6 @@ TEST(StudyReader, FeaturesToComeAreRefusedByName) {
       {"metrics: [a, b]", "`metrics` is not available yet"},
       {"scheduler: {engine: optuna}", "`scheduler` is not available yet"},
       {"metric: {name: x, target: 3}", "`target` is not available yet"},
-      {"resources: {gpus: 1}", "`resources.gpus` is not available yet"},
-      {"resources: {gpus: 0.2}", "`resources.gpus` is not available yet"},
-      {"resources: {gpus: {memory: 8GiB}}", "`resources.gpus` is not available yet"},
       {"resources: {ranks: 4}", "`resources.ranks` above 1 is not available yet"},
       {"resources: [{cpus: 1}, {cpus: 2}]",
        "a list of `resources` to choose from is not available"},
