@@ -310,11 +310,12 @@ void add_run_options(CLI::App& command, Invocation& invocation, RunOptions& opti
   command.add_option("--memory", options.memory, "Memory per trial (4GiB)");
   command.add_option("--gpus", options.gpus, "GPUs to hand out: 4 | 0,2 | all");
   command.add_option("--gpus-per-trial", options.gpus_per_trial, "1, 2, 0.25 or 8GiB");
-  command.add_option("--launcher", options.launcher, "local")->capture_default_str();
+  command.add_option("--launcher", options.launcher, "local, for now")
+      ->group("");  // not in the help
   command.add_option("--seed-parameter", options.seed_parameter,
                      "The parameter that makes replicates; none");
   command.add_option("--bool-style", options.bool_style, "How booleans are passed");
-  one_of(command.add_option("--on-interrupt", options.on_interrupt, "What the first Ctrl-C does"),
+  one_of(command.add_option("--on-interrupt", options.on_interrupt, "At the first Ctrl-C"),
          {"stop", "drain"})
       ->capture_default_str();
   command.add_flag("--new-command", options.new_command,
