@@ -1,3 +1,5 @@
+// long: every key of the sweep file, in the order of the reference
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
