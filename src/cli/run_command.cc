@@ -26,8 +26,7 @@ void add_run_command(CLI::App& app, Invocation& invocation) {
   command->add_flag("--dry-run", options->dry_run, "Show what would run (= seedbed plan)");
   command->footer(
       "Example:\n"
-      "  seedbed run lr=1e-3,1e-2 seed=0..4 -- python3 train.py\n"
-      "  seedbed run sweep.yaml --slots 4");
+      "  seedbed run lr=1e-3,1e-2 seed=0..4 -- python3 train.py   or   seedbed run sweep.yaml");
   command->callback([&invocation, options] {
     invocation.action = [&invocation, options] { return run(invocation, *options); };
   });
