@@ -239,6 +239,7 @@ class RealAttemptSetup : public AttemptSetup {
       details["code_file"] = file;
       details["code_hash"] = hash;
       const auto known = first_hash_.emplace(file, hash).first;
+      if (known->second != hash && details.contains("git_dirty")) details["git_dirty"] = true;
       if (known->second != hash && told_.insert(file + hash).second) {
         prepared.notes.push_back(
             {attempt.trial, "code_changed",

@@ -172,7 +172,7 @@ class StudyRun {
     const auto first = prepare_first(request_.spec, *sampler_, *dry_setup());
     if (!first || !*first) return;
     if (auto difference = code_difference(earlier, (**first).details_json)) {
-      warnings_.push_back(std::move(*difference));
+      code_changed_ = std::move(*difference);
     }
   }
 
@@ -260,6 +260,9 @@ class StudyRun {
     for (std::string& text : warnings_) {
       began.notes.push_back(study_note("warning", std::move(text)));
     }
+    if (!code_changed_.empty()) {
+      began.notes.push_back(study_note("code_changed", std::move(code_changed_)));
+    }
     log_->info("run_began", {{"run", std::to_string(run_number_)},
                              {"pid", std::to_string(getpid())},
                              {"slots", std::to_string(config_.inventory.slots)}});
@@ -288,6 +291,7 @@ class StudyRun {
   EngineConfig config_;
   SetupContext context_;
   std::vector<std::string> warnings_;
+  std::string code_changed_;  ///< since the study ran last; empty: not
   std::optional<HeldStudy> held_;
   std::optional<SpaceSet> new_space_;
   std::string done_before_;

@@ -97,6 +97,11 @@ constexpr OwnColumn kOwnColumns[] = {
     {"log_bytes", "log (bytes)",
      [](const TrialRow& t, Timestamp) { return usage_cell(t, &Usage::log_bytes); }},
     {"folder", "folder", [](const TrialRow& t, Timestamp) -> ResultCell { return t.folder; }},
+    {"code", "code",
+     [](const TrialRow& t, Timestamp) -> ResultCell {
+       if (t.code.empty()) return {};
+       return t.code;
+     }},
 };
 
 const OwnColumn* own_column(std::string_view name) {

@@ -161,6 +161,22 @@ Status read_attempts(const sqlite::Database& database, std::vector<TrialRow>& tr
       });
 }
 
+Status read_code(const sqlite::Database& database, std::vector<TrialRow>& trials) {
+  const auto changed =
+      database.integer("SELECT EXISTS(SELECT 1 FROM notes WHERE kind='code_changed')");
+  if (!changed) return propagate(changed);
+  if (*changed == 0) return {};
+  Cursor cursor(trials);
+  return database.each(
+      "SELECT a.trial, a.attempt, json_extract(json_extract(r.body, '$.details_json'), "
+      "'$.code_hash') FROM attempts a JOIN records r ON r.id=a.started_record ORDER BY a.id",
+      [&](const sqlite::Statement& row) {
+        TrialRow* trial = cursor.at(row.unsigned_integer(0));
+        if (trial == nullptr || row.integer(1) != trial->attempts || row.is_null(2)) return;
+        trial->code = row.text(2);
+      });
+}
+
 std::optional<Parameter> parameter_at(const sqlite::Statement& row, int column) {
   const auto kind = kind_from_word(row.view(column + 1));
   if (!kind) return std::nullopt;

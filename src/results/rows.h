@@ -50,6 +50,9 @@ struct Space {
 [[nodiscard]] Status read_metrics(const sqlite::Database& database, std::vector<TrialRow>& trials,
                                   TrialNumber only = 0);
 
+/// The hash of each trial's program, in a study that has run more than one version of it.
+[[nodiscard]] Status read_code(const sqlite::Database& database, std::vector<TrialRow>& trials);
+
 /// Notes about a trial (0: about the study), oldest first, at most `most` of the latest.
 [[nodiscard]] Result<std::vector<Entry>> read_notes(const sqlite::Database& database,
                                                     TrialNumber trial, std::uint64_t most);

@@ -83,6 +83,7 @@ Result<Snapshot> read_snapshot(const sqlite::Database& database, const SnapshotO
   if (!trials) return propagate(trials);
   snapshot.trials = std::move(*trials);
   Status read = rows::read_attempts(database, snapshot.trials, unwatched);
+  if (read) read = rows::read_code(database, snapshot.trials);
   if (read) read = rows::read_parameters(database, snapshot.trials);
   if (read) read = rows::read_metrics(database, snapshot.trials);
   for (const auto& [name, count] : options.tails) {

@@ -35,6 +35,7 @@ struct TrialRow {
   std::optional<Usage> usage;
   std::optional<SlotNumber> slot;
   std::string host;
+  std::string code;  ///< hash of its program; only where a study has run more than one version
   /// No controller lives, and the process has ended: how, the next run records.
   bool ended_unseen = false;
   std::vector<MetricNumbers> metrics;  ///< by name

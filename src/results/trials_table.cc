@@ -19,11 +19,12 @@ constexpr std::size_t kMostOtherMetrics = 4;  // of the default columns
 std::vector<std::string> default_columns(const Snapshot& snapshot,
                                          const std::set<std::string>& parameters) {
   std::vector<std::string> names = {"trial", "state"};
-  bool outside = false, again = false, reason = false;
+  bool outside = false, again = false, reason = false, versions = false;
   for (const TrialRow& trial : snapshot.trials) {
     outside = outside || !trial.in_space;
     again = again || trial.attempts > 1;
     reason = reason || !trial.reason.empty();
+    versions = versions || (!trial.code.empty() && trial.code != snapshot.trials.front().code);
   }
   if (outside) names.emplace_back("in_space");
   for (const std::string& name : snapshot.parameters) {
@@ -42,6 +43,7 @@ std::vector<std::string> default_columns(const Snapshot& snapshot,
   }
   names.emplace_back("duration");
   if (again) names.emplace_back("attempts");
+  if (versions) names.emplace_back("code");
   if (reason) names.emplace_back("reason");
   return names;
 }

@@ -188,6 +188,9 @@ def test_a_program_that_was_edited_between_two_runs_is_told(box):
     assert "t.py was changed since earlier trials ran" in done.text, done.text
     assert "another --name keeps them apart" in done.text
     assert "was changed" not in box.ok("run", "n=1..4", *words).text, "said once"
+    code = [row["code"] for row in box.ok("export", "s", "--format", "jsonl").json_lines]
+    assert code[0] == code[1] != code[2] == code[3], code
+    assert "  code\n" in box.ok("trials", "s").out
 
 
 def test_the_same_study_run_from_another_folder_is_told(box):

@@ -93,8 +93,8 @@ def test_export_is_the_same_in_every_form(odd_study):
     assert names[:18] == ("trial state in_space added attempts reason metric_missing outcome "
                           "exit_code host slot proposed started finished duration cpu peak_memory "
                           "log_bytes").split()
-    assert names[18] == "folder"
-    assert names[19:23] == ["param.n", "param.w", "param.amp", "param.gone"]
+    assert names[18:20] == ["folder", "code"]
+    assert names[20:24] == ["param.n", "param.w", "param.amp", "param.gone"]
     assert len(names) == len(set(names))
     assert all(len(line) == len(names) for line in table)
     assert len(table) == len(rows) + 1 == 46

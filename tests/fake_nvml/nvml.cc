@@ -80,6 +80,7 @@ unsigned long long number(const Fields& fields, const char* key) {
 
 }  // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): the names are NVIDIA's.
 extern "C" {
 
 int nvmlInit_v2() {
@@ -190,3 +191,4 @@ int nvmlDeviceGetMigDeviceHandleByIndex(void* card, unsigned index, void** slice
 }
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)
