@@ -195,15 +195,15 @@ TEST_F(TrialsTable, CaseI13_TheExportHoldsEverythingInStableColumns) {
               ElementsAre("trial", "state", "in_space", "added", "attempts", "reason",
                           "metric_missing", "outcome", "exit_code", "host", "slot", "proposed",
                           "started", "finished", "duration", "cpu", "peak_memory", "log_bytes",
-                          "folder", "param.lr", "param.seed", "metric.loss.last",
+                          "folder", "code", "param.lr", "param.seed", "metric.loss.last",
                           "metric.loss.last_step", "metric.loss.min", "metric.loss.min_step",
                           "metric.loss.max", "metric.loss.max_step", "metric.loss.n"));
   ASSERT_EQ(table.rows.size(), 6U);
-  EXPECT_EQ(std::get<double>(table.rows[0][23]), 0.1);
-  EXPECT_EQ(std::get<double>(table.rows[0][24]), 2.0);
-  EXPECT_EQ(std::get<std::int64_t>(table.rows[0][27]), 3);
-  EXPECT_TRUE(std::holds_alternative<std::monostate>(table.rows[4][21])) << "no metric, no value";
-  EXPECT_EQ(std::get<double>(table.rows[2][25]), 3.0) << "extremes are of the finite values";
+  EXPECT_EQ(std::get<double>(table.rows[0][24]), 0.1);
+  EXPECT_EQ(std::get<double>(table.rows[0][25]), 2.0);
+  EXPECT_EQ(std::get<std::int64_t>(table.rows[0][28]), 3);
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(table.rows[4][22])) << "no metric, no value";
+  EXPECT_EQ(std::get<double>(table.rows[2][26]), 3.0) << "extremes are of the finite values";
 }
 
 }  // namespace
