@@ -38,8 +38,14 @@ Descriptor bind_name(const std::string& name, bool& held_by_others) {
 MachineLocks::MachineLocks(std::string name_space) : name_space_(std::move(name_space)) {}
 
 std::string MachineLocks::default_name_space() {
-  const char* own = std::getenv("SEEDBED_LOCKS");
-  return own == nullptr ? "" : own;
+  const auto variable = [](const char* name) {
+    const char* text = std::getenv(name);
+    return std::string(text == nullptr ? "" : text);
+  };
+  // A study that a trial runs lives on what that trial has been lent: its own trials keep out of
+  // each other's way, not out of the way of the one around them.
+  const std::string around = variable("SEEDBED_TOKEN");
+  return variable("SEEDBED_LOCKS") + (around.empty() ? "" : around + "/");
 }
 
 std::string MachineLocks::core_name(int core) const {

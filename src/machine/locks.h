@@ -18,7 +18,7 @@ namespace seedbed {
 /// shims. Limit: one network namespace (a container with a network of its own does not see it).
 ///
 /// Names are `seedbed/core/3` and `seedbed/gpu/UUID`; $SEEDBED_LOCKS puts another word in front,
-/// for tests.
+/// for tests, and so does the token of a trial within which a study is run.
 class MachineLocks {
  public:
   using Lock = std::shared_ptr<const Descriptor>;

@@ -5,7 +5,7 @@ import os
 import signal
 
 import pytest
-from conftest import wait_until
+from conftest import binary_folder, wait_until
 
 # Writes what it sees of its devices, with the times between which it ran, and waits for the file go.
 SEER = '''\
@@ -300,6 +300,13 @@ def test_who_insists_on_slots_runs_beside_others_unpinned_and_niced(box):
     assert box.log(1, study="b").decode().split() == [str(cores), "10"]
     box.write("go", "")
     assert first.wait().code == 0
+
+
+def test_a_study_run_by_a_trial_uses_what_that_trial_was_lent(box):
+    inner = f"{binary_folder()}/seedbed run m=1..3 --name inner --dir inner-$0 -- true {{{{m}}}}"
+    done = box.ok("run", "n=1..2", "--gpus", "1", "--name", "s", "--", "sh", "-c", inner, "{n}")
+    assert box.count("completed") == 2, done.text
+    assert "3 completed" in box.log(1).decode()
 
 
 def test_a_core_is_held_by_its_trial_when_controller_and_then_shim_are_killed(box):
