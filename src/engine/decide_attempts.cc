@@ -174,10 +174,13 @@ void Engine::Decider::complete(TrialNumber number, const AttemptFinished* finish
     record.reason = fmt::format("no value of `{}` was reported; {}", metric,
                                 seen.empty() ? "nothing else was either" : "seen: " + seen);
   }
+  // The reason stands in every table.
+  const char* odd = "exit code 0, but its log holds a traceback";
+  const bool traceback = finished != nullptr && finished->traceback_seen;
+  const bool has_reason = !record.reason.empty();
+  if (traceback && !has_reason) record.reason = odd;
   put(std::move(record));
-  if (finished != nullptr && finished->traceback_seen) {
-    push(NoteAdded{number, "traceback", "exit code 0, but its log holds a traceback"});
-  }
+  if (traceback && has_reason) push(NoteAdded{number, "traceback", odd});
 }
 
 void Engine::Decider::fail_or_retry(TrialNumber number, const Outcome& outcome) {

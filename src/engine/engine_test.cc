@@ -483,7 +483,7 @@ TEST(Engine, CaseC10_ACompletedTrialWithoutTheNamedMetricIsMarkedAndTellsWhatWas
   EXPECT_EQ(bench.give(RetryAsked{{1, 3}}), "reopened 1");
 }
 
-TEST(Engine, CaseD7_ATracebackInASuccessIsNoted) {
+TEST(Engine, CaseD7_ATracebackInASuccessIsItsReason) {
   Bench bench;
   bench.begin();
   bench.answer(1);
@@ -491,7 +491,8 @@ TEST(Engine, CaseD7_ATracebackInASuccessIsNoted) {
   AttemptFinished finished;
   finished.attempt = {1, 1};
   finished.traceback_seen = true;
-  EXPECT_EQ(bench.give(finished), "ended 1.1 exited, finished 1 completed, note traceback");
+  EXPECT_EQ(bench.give(finished), "ended 1.1 exited, finished 1 completed");
+  EXPECT_EQ(bench.trial(1).reason, "exit code 0, but its log holds a traceback");
 }
 
 TEST(Engine, CaseC7_APrunerStopsARunningTrialWithItsReason) {

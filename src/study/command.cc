@@ -174,7 +174,8 @@ const Value* present(const Point& point, std::string_view name) {
 }
 
 constexpr std::string_view kByFile =
-    "; pass it by file: `params: file`, and the program reads $SEEDBED_PARAMS";
+    "; pass it by file: `params: file`, without naming it in the command, and the program reads "
+    "$SEEDBED_PARAMS";
 
 // Whose value makes a word what it must not be, in words.
 std::string owner_of(const std::string& word, std::size_t index, const Point& point,
