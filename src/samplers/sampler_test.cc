@@ -144,8 +144,8 @@ TEST(Samplers, WhatCannotWorkIsRefusedWithARemedy) {
                                              range("lr", DistributionKind::uniform, 0, 1)};
   EXPECT_THAT(refusal(study(continuous, Method::grid)),
               HasSubstr("parameter `lr` is a continuous range, which a grid cannot list"));
-  EXPECT_THAT(refusal(study(continuous, Method::random)), HasSubstr("--limit N"));
-  EXPECT_THAT(refusal(study(continuous, Method::sobol)), HasSubstr("--limit N"));
+  EXPECT_THAT(refusal(study(continuous, Method::random)), HasSubstr("--limit 50"));
+  EXPECT_THAT(refusal(study(continuous, Method::sobol)), HasSubstr("--limit 50"));
   std::vector<Dimension> many;
   for (int i = 0; i < 65; ++i) many.push_back(list("p" + std::to_string(i), {"0", "1"}));
   EXPECT_THAT(refusal(study(many, Method::sobol)), HasSubstr("64 dimensions"));

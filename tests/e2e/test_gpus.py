@@ -156,7 +156,7 @@ def test_case_F5_a_device_is_free_when_its_trial_has_ended_whoever_was_killed(bo
     second = box.start("run", "n=1", "--gpus", "1", "--cpus", "0.1", "--name", "b", *command())
     wait_until(lambda: "others hold" in second.out, what=lambda: second.out + second.err)
     first.kill()  # the controller: its trial goes on, and keeps the device
-    assert box.count("waiting", study="b") == 1
+    box.wait_for("waiting", 1, study="b")
     assert "1 GPU needed" in box.ok("show", "1", "--study", "b").out
     box.write("go", "")
     assert second.wait().code == 0
@@ -243,7 +243,7 @@ def test_a_device_on_which_somebody_computes_is_waited_for(box, gpus):
     gpus("gpu uuid=GPU-a", f"process gpu=0 pid={os.getpid()}")
     run = box.start("run", "n=1", "--gpus", "all", "--name", "s", *command())
     wait_until(lambda: "others hold GPU" in run.out, what=lambda: run.out + run.err)
-    assert box.count("waiting") == 1
+    box.wait_for("waiting", 1)
     gpus("gpu uuid=GPU-a")
     assert run.wait().code == 0
 
@@ -283,7 +283,7 @@ def test_two_studies_do_not_pin_the_same_core(box):
     box.wait_for("running", 1, study="a")
     second = box.start("run", "n=1", "--name", "b", *command())
     wait_until(lambda: "others hold core" in second.out, what=lambda: second.out + second.err)
-    assert box.count("waiting", study="b") == 1
+    box.wait_for("waiting", 1, study="b")
     box.write("go", "")
     assert first.wait().code == 0 and second.wait().code == 0
     assert seen(box, "b")[0]["begin"] >= seen(box, "a")[0]["end"]
