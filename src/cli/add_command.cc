@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <map>
 #include <memory>
 #include <set>
 
@@ -113,6 +115,31 @@ void tell_crossed(const ToAdd& add, const AddOptions& options) {
       one_line(join(add.crossed, ", "), 200).c_str(), one_line(join(fixed, " "), 200).c_str());
 }
 
+/// The controller runs them with what it was started with, which need not be what is set here (case
+/// J9). Only variables that decide which program runs are compared.
+void tell_environment(const LockHolder& holder) {
+  constexpr std::size_t kMostBytes = 4 << 20;
+  const auto there = read_file(fmt::format("/proc/{}/environ", holder.pid), kMostBytes);
+  if (!there || there->empty()) return;  // another user's, or gone
+  std::map<std::string, std::string, std::less<>> variables;
+  for (const std::string_view word : split(*there, '\0')) {
+    const std::size_t at = word.find('=');
+    if (at != word.npos) variables.emplace(word.substr(0, at), word.substr(at + 1));
+  }
+  std::vector<std::string> differ;
+  for (const char* name :
+       {"VIRTUAL_ENV", "CONDA_PREFIX", "PYTHONPATH", "LD_LIBRARY_PATH", "PATH"}) {
+    const char* here = std::getenv(name);
+    const auto its = variables.find(name);
+    const std::string ours = here == nullptr ? "" : here;
+    if ((its == variables.end() ? "" : its->second) != ours) differ.emplace_back(name);
+  }
+  if (differ.empty()) return;
+  std::printf("  they run with the environment of the running controller (pid %lld), whose %s %s\n",
+              static_cast<long long>(holder.pid), join(differ, ", ").c_str(),
+              differ.size() == 1 ? "differs from yours" : "differ from yours");
+}
+
 Result<int> add(const Invocation& invocation, const AddOptions& options) {
   auto dir = find_study(invocation);
   if (!dir) return propagate(dir);
@@ -120,7 +147,8 @@ Result<int> add(const Invocation& invocation, const AddOptions& options) {
   if (!adding) return propagate(adding);
   warn_of_unknown(*dir, *adding);
   constexpr Milliseconds kAnswerTimeout{60'000};
-  if (!StudyLock::holder(*dir)) {
+  const auto holder = StudyLock::holder(*dir);
+  if (!holder) {
     auto text = record_only(*dir, invocation.command_line(), PointsAdded{adding->points});
     if (!text) return propagate(text);
     std::printf("%s: %s\n", study_name(*dir).c_str(), text->c_str());
@@ -131,6 +159,7 @@ Result<int> add(const Invocation& invocation, const AddOptions& options) {
   if (!answer) return propagate(answer);
   std::printf("%s: %s\n", study_name(*dir).c_str(), answer->c_str());
   tell_crossed(*adding, options);
+  tell_environment(*holder);
   return 0;
 }
 

@@ -23,7 +23,7 @@ Result<int> capture_test(const Invocation& invocation, const CaptureTestOptions&
   auto text = read_file(options.file, std::size_t{1} << 30);
   if (!text) return tl::unexpected(Error{ErrorCode::usage, text.error().message});
   std::vector<CaptureSpec> capture;
-  for (const std::string& pattern : options.patterns) capture.push_back({"", pattern});
+  for (const std::string& pattern : options.patterns) capture.push_back({"", pattern, ""});
   auto explained = explain_lines(*text, capture);
   if (!explained) return propagate(explained);
   Table table;

@@ -84,6 +84,12 @@ Result<std::string> find_study(const Invocation& invocation) {
   for (const std::string& candidate : candidates) {
     if (path_exists(candidate + "/study.db")) return canonical_path(candidate);
   }
+  for (const std::string& candidate : candidates) {  // of a study whose record was removed
+    std::error_code error;
+    const bool trials =
+        fs::directory_iterator(candidate + "/trials", error) != fs::directory_iterator();
+    if (trials && path_exists(candidate + "/sweep.yaml")) return canonical_path(candidate);
+  }
   for (const std::string& candidate : candidates) {
     std::error_code error;
     if (!fs::is_regular_file(candidate, error)) continue;

@@ -29,7 +29,8 @@ Result<int> list(const Invocation& invocation) {
   const bool text = invocation.output == "text";
   Table table;
   table.columns = {{"study"}, {"activity"}, {"total", "trials", Align::right}};
-  for (const char* state : {"completed", "running", "waiting", "failed", "pruned", "cancelled"}) {
+  for (const char* state :
+       {"completed", "running", "waiting", "failed", "pruned", "cancelled", "interrupted"}) {
     table.columns.push_back({state, state, Align::right});
   }
   table.columns.push_back({"changed"});
@@ -43,8 +44,10 @@ Result<int> list(const Invocation& invocation) {
             TrialState::pruned, TrialState::cancelled}) {
         std::uint64_t count = status.count(state);
         if (state == TrialState::waiting) count += status.unproposed.value_or(0);
+        if (state == TrialState::running) count -= status.interrupted();
         row.push_back(Cell::integer(static_cast<std::int64_t>(count)));
       }
+      row.push_back(Cell::integer(static_cast<std::int64_t>(status.interrupted())));
       row.push_back(!status.changed_at ? Cell()
                     : text             ? Cell::text(format_local_time(*status.changed_at))
                                        : Cell::text(format_timestamp(*status.changed_at)));

@@ -37,6 +37,7 @@ struct PlannedTrial {
   std::vector<std::string> argv;
   std::vector<std::string> env;       ///< `NAME=value` of changed variables
   std::set<std::string> seedbed_env;  ///< of these, where seedbed keeps the trial's things
+  std::set<std::string> own_env;      ///< of these, whose value is the trial's own
   std::string folder;
   std::string refused;  ///< why this trial could not start
 };
@@ -152,6 +153,13 @@ std::string shown_values(const Dimension& dimension) {
   return join(values, ", ");
 }
 
+/// Whether another trial may have another value, whatever the shown ones have.
+bool is_per_trial(const StudySpec& spec, const std::string& variable) {
+  const auto set = spec.env.find(variable);
+  return variable.ends_with("_VISIBLE_DEVICES") ||
+         (set != spec.env.end() && set->second.find('{') != std::string::npos);
+}
+
 Result<Plan> make_plan(const RunRequest& request, bool yes) {
   const StudySpec& spec = request.spec;
   auto sampler = make_sampler(spec);
@@ -207,6 +215,7 @@ Result<Plan> make_plan(const RunRequest& request, bool yes) {
         if (name == "MASTER_PORT" && !spec.env.contains(name)) continue;
         const bool ours = name.starts_with("SEEDBED_") || name == "WANDB_SWEEP_PARAM_PATH";
         if (ours && !spec.env.contains(name)) planned.seedbed_env.insert(name);
+        if (is_per_trial(spec, name)) planned.own_env.insert(name);
         planned.env.push_back(value.is_null() ? name + " (removed)"
                                               : name + "=" + value.get<std::string>());
       }
@@ -238,8 +247,10 @@ std::set<std::string> common_env(const Plan& plan) {
       std::erase_if(common, [&](const std::string& one) { return !own.contains(one); });
     }
     first = false;
-    std::erase_if(
-        common, [&](const std::string& one) { return planned.seedbed_env.contains(name_of(one)); });
+    std::erase_if(common, [&](const std::string& one) {
+      const std::string name = name_of(one);
+      return planned.seedbed_env.contains(name) || planned.own_env.contains(name);
+    });
   }
   return common;
 }

@@ -100,7 +100,7 @@ void print_attempt(const AttemptDetails& attempt) {
 void print_text(const TrialDetails& details, const std::string& why) {
   const TrialRow& row = details.row;
   std::printf("trial %llu: %s%s%s%s\n", static_cast<unsigned long long>(row.number),
-              std::string(trial_state_word(row.state)).c_str(),
+              row.ended_unseen ? "interrupted" : std::string(trial_state_word(row.state)).c_str(),
               row.metric_missing ? ", metric missing" : "",
               row.in_space ? "" : ", outside the present space",
               row.reason.empty() ? "" : (": " + one_line(row.reason, 500)).c_str());
@@ -184,7 +184,7 @@ void print_json(const TrialDetails& details, const std::string& why) {
   const TrialRow& row = details.row;
   Json json{{"schema", 1},
             {"trial", row.number},
-            {"state", trial_state_word(row.state)},
+            {"state", row.ended_unseen ? "interrupted" : trial_state_word(row.state)},
             {"reason", row.reason},
             {"metric_missing", row.metric_missing},
             {"in_space", row.in_space},

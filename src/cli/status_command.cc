@@ -84,12 +84,6 @@ std::string controller_line(const StudyStatus& status, const std::optional<LockH
                      run.reason.empty() ? "" : ": " + one_line(run.reason, 200));
 }
 
-std::uint64_t ended_unseen(const StudyStatus& status) {
-  return static_cast<std::uint64_t>(
-      std::count_if(status.running.begin(), status.running.end(),
-                    [](const RunningLine& line) { return line.ended_unseen; }));
-}
-
 std::string best_line(const BestSoFar& best) {
   constexpr std::size_t kMostColumns = 100;  // of the parameters; `seedbed best` shows all
   if (best.of_configuration) {
@@ -108,16 +102,20 @@ void print_text(const std::string& dir, const StudyStatus& status, const Estimat
                 const std::optional<LockHolder>& holder, const std::optional<BestSoFar>& best) {
   const std::string word = shell_quote(study_word(dir));
   const std::uint64_t waiting = status.count(TrialState::waiting) + status.unproposed.value_or(0);
+  const std::uint64_t interrupted = status.interrupted();
   std::printf("%s: %s\n", study_name(dir).c_str(), controller_line(status, holder).c_str());
   std::printf(
       "  completed %llu · running %llu · waiting %llu · failed %llu · pruned %llu · "
       "cancelled %llu",
       static_cast<unsigned long long>(status.count(TrialState::completed)),
-      static_cast<unsigned long long>(status.count(TrialState::running)),
+      static_cast<unsigned long long>(status.count(TrialState::running) - interrupted),
       static_cast<unsigned long long>(waiting),
       static_cast<unsigned long long>(status.count(TrialState::failed)),
       static_cast<unsigned long long>(status.count(TrialState::pruned)),
       static_cast<unsigned long long>(status.count(TrialState::cancelled)));
+  if (interrupted > 0) {
+    std::printf(" · interrupted %llu", static_cast<unsigned long long>(interrupted));
+  }
   if (status.outside > 0) {
     std::printf(" · outside the present space %llu%s",
                 static_cast<unsigned long long>(status.outside),
@@ -131,9 +129,9 @@ void print_text(const std::string& dir, const StudyStatus& status, const Estimat
   }
   if (best) std::printf("  best %s\n", best_line(*best).c_str());
   if (holder && !status.finished()) std::printf("  %s\n", estimate.text().c_str());
-  if (const std::uint64_t ended = ended_unseen(status); ended > 0) {
-    std::printf("  %llu of the running trials %s ended since; the next run records how\n",
-                static_cast<unsigned long long>(ended), ended == 1 ? "has" : "have");
+  if (interrupted > 0) {
+    std::printf("  %llu trial%s ended while no controller watched; the next run records how\n",
+                static_cast<unsigned long long>(interrupted), interrupted == 1 ? " has" : "s have");
   }
   if (!holder) {
     const std::string waits = waiting_line(status, run_again_line(dir));
@@ -168,10 +166,11 @@ void print_json(const std::string& name, const std::string& dir, const StudyStat
                                  TrialState::failed, TrialState::pruned, TrialState::cancelled}) {
     std::uint64_t count = status.count(state);
     if (state == TrialState::waiting) count += status.unproposed.value_or(0);
+    if (state == TrialState::running) count -= status.interrupted();
     counts[std::string(trial_state_word(state))] = count;
   }
   json["counts"] = std::move(counts);
-  json["ended_since"] = ended_unseen(status);
+  json["interrupted"] = status.interrupted();
   json["outside"] = status.outside;
   json["outside_never_run"] = status.outside_never_run;
   json["metric_missing"] = status.metric_missing;

@@ -9,6 +9,7 @@
 #include "base/random.h"
 #include "base/text.h"
 #include "controller/free_port.h"
+#include "controller/program_files.h"
 #include "env/posix/files.h"
 
 namespace seedbed {
@@ -36,6 +37,25 @@ class RealAttemptSetup : public AttemptSetup {
 
   Result<Prepared> prepare(const TrialStatus& trial, AttemptId attempt,
                            const Allocation& allocation) override {
+    auto prepared = try_to_prepare(trial, attempt, allocation);
+    if (!prepared && context_.write_files && prepared.error().code == ErrorCode::usage) {
+      // Whoever looks for the reason looks into the log, as after every other failed start.
+      static_cast<void>(
+          write_new_file(fmt::format("{}/attempt-{}.log", trial_dir(trial), attempt.attempt),
+                         "seedbed: cannot be started: " + prepared.error().message + "\n"));
+    }
+    return prepared;
+  }
+
+  [[nodiscard]] std::string trial_dir(const TrialStatus& trial) const override {
+    return context_.study_dir + "/trials/" + trial.folder;
+  }
+
+  void released(AttemptId attempt) override { ports_.give_back(attempt); }
+
+ private:
+  Result<Prepared> try_to_prepare(const TrialStatus& trial, AttemptId attempt,
+                                  const Allocation& allocation) {
     const std::string dir = trial_dir(trial);
     if (Status made = make_trial_files(trial, dir); !made) return propagate(made);
 
@@ -65,6 +85,10 @@ class RealAttemptSetup : public AttemptSetup {
     }
     auto own = own_variables(trial, words, allocation, attempt);
     if (!own) return propagate(own);
+    if (spec_.workdir == Workdir::trial && !module_file(order.argv).empty()) {
+      // Python looks for the module where it stands, which is not where the user stood.
+      add_python_path(*own);
+    }
     order.environment = to_words(base_, *own);
     for (const CaptureSpec& capture : spec_.capture) {
       if (capture.file.empty()) continue;
@@ -86,13 +110,6 @@ class RealAttemptSetup : public AttemptSetup {
     return prepared;
   }
 
-  [[nodiscard]] std::string trial_dir(const TrialStatus& trial) const override {
-    return context_.study_dir + "/trials/" + trial.folder;
-  }
-
-  void released(AttemptId attempt) override { ports_.give_back(attempt); }
-
- private:
   [[nodiscard]] Result<std::string> fill(std::string_view text, const Point& point,
                                          const CommandContext& words) const {
     return CommandTemplate::fill(text, point, words, &spec_.space);
@@ -175,6 +192,8 @@ class RealAttemptSetup : public AttemptSetup {
     for (const auto& [name, text] : spec_.env) {
       auto value = fill(text, trial.point, words);
       if (!value) return tl::unexpected(value.error().with_context("env: " + name));
+      Status fits = CommandTemplate::check_variable(name, *value, trial.point);
+      if (!fits) return propagate(fits);
       own[name] = std::move(*value);
     }
     add_default_variables(own, base_, threads_for(allocation), words.port);
@@ -194,6 +213,16 @@ class RealAttemptSetup : public AttemptSetup {
     own["SEEDBED_STOP"] = words.trial_dir + "/attempt-" + std::to_string(attempt.attempt) + ".stop";
     own["WANDB_SWEEP_PARAM_PATH"] = words.trial_dir + "/wandb-params.yaml";
     return own;
+  }
+
+  void add_python_path(Variables& own) const {
+    std::string before;
+    if (const auto set = own.find("PYTHONPATH"); set != own.end()) {
+      before = set->second;
+    } else if (const auto known = base_.find("PYTHONPATH"); known != base_.end()) {
+      before = known->second;
+    }
+    own["PYTHONPATH"] = context_.working_dir + (before.empty() ? "" : ":" + before);
   }
 
   [[nodiscard]] const std::string& search_path(const Variables& own) const {
@@ -233,35 +262,65 @@ class RealAttemptSetup : public AttemptSetup {
       details["git_commit"] = context_.code.git_commit;
       details["git_dirty"] = context_.code.git_dirty;
     }
-    const std::string file = code_file(prepared.order.argv);
-    if (!file.empty()) {
-      const std::string hash = hashes_.hash(file);
-      details["code_file"] = file;
-      details["code_hash"] = hash;
-      const auto known = first_hash_.emplace(file, hash).first;
-      if (known->second != hash && details.contains("git_dirty")) details["git_dirty"] = true;
-      if (known->second != hash && told_.insert(file + hash).second) {
-        prepared.notes.push_back(
-            {attempt.trial, "code_changed",
-             fmt::format("{} changed while trials waited: from trial {} on another version runs "
-                         "(hash {}, before {}); snapshot: true would keep one version",
-                         file, attempt.trial, hash, known->second)});
-      }
-    }
+    describe_code(prepared, details, attempt);
     prepared.details_json = details.dump(-1, ' ', false, Json::error_handler_t::replace);
   }
 
-  /// The file whose content decides what runs: the script after an interpreter, else the program
-  /// when it was named with a folder.
-  [[nodiscard]] std::string code_file(const std::vector<std::string>& argv) const {
+  void describe_code(Prepared& prepared, nlohmann::ordered_json& details, AttemptId attempt) {
+    const auto [program, root] = code_file(prepared.order.argv);
+    if (program.empty()) return;
+    const auto files = program_files_.look(program, root);
+    details["code_file"] = program;
+    details["code_hash"] = ProgramFiles::together(files);
+    details["code_files"] = files.size();
+    for (const ProgramFiles::File& file : files) {
+      const auto known = first_hash_.emplace(file.path, file.hash).first;
+      if (known->second == file.hash) continue;
+      if (details.contains("git_dirty")) details["git_dirty"] = true;
+      if (!told_.insert(file.path + file.hash).second) continue;
+      const std::string whose =
+          file.path == program ? "" : fmt::format(", which {} imports,", base_name(program));
+      prepared.notes.push_back(
+          {attempt.trial, "code_changed",
+           fmt::format("{}{} changed while trials waited: from trial {} on another version runs "
+                       "(hash {}, before {}); snapshot: true would keep one version",
+                       file.path, whose, attempt.trial, file.hash, known->second)});
+    }
+  }
+
+  struct CodeFile {
+    std::string path;
+    std::string root;  ///< where a Python program looks for modules first
+  };
+
+  /// The file whose content decides what runs: the script or module after an interpreter, else the
+  /// program when it was named with a folder.
+  [[nodiscard]] CodeFile code_file(const std::vector<std::string>& argv) const {
+    if (const std::string module = module_file(argv); !module.empty()) {
+      return {module, context_.working_dir};
+    }
     for (std::size_t i = 0; i < argv.size() && i < 4; ++i) {
       const std::string& word = argv[i];
       if (word.empty() || word.front() == '-') continue;
       const bool script = i > 0 && (word.ends_with(".py") || word.ends_with(".sh") ||
                                     word.ends_with(".R") || word.ends_with(".jl"));
       if (!script && !(i == 0 && word.find('/') != std::string::npos && word[0] != '/')) continue;
-      std::string path = word.front() == '/' ? word : context_.working_dir + "/" + word;
-      if (access(path.c_str(), R_OK) == 0) return path;
+      const std::string path = word.front() == '/' ? word : context_.working_dir + "/" + word;
+      if (access(path.c_str(), R_OK) == 0) return {path, path.substr(0, path.find_last_of('/'))};
+    }
+    return {};
+  }
+
+  /// The file of `python3 -m package.module` where it lies in the working folder; empty: none.
+  [[nodiscard]] std::string module_file(const std::vector<std::string>& argv) const {
+    for (std::size_t i = 0; i + 2 < argv.size() && i < 4; ++i) {
+      if (!base_name(argv[i]).starts_with("python") || argv[i + 1] != "-m") continue;
+      std::string path = context_.working_dir + "/" + argv[i + 2];
+      std::replace(path.begin() + static_cast<std::ptrdiff_t>(context_.working_dir.size()),
+                   path.end(), '.', '/');
+      for (const char* ending : {".py", "/__main__.py"}) {
+        if (access((path + ending).c_str(), R_OK) == 0) return path + ending;
+      }
     }
     return {};
   }
@@ -272,7 +331,7 @@ class RealAttemptSetup : public AttemptSetup {
   std::string python_;
   std::uint64_t command_hash_ = 0;
   FreePorts ports_;
-  FileHashes hashes_;
+  ProgramFiles program_files_;
   std::map<std::string, std::string> first_hash_;
   std::set<std::string> told_;
 };

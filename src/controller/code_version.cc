@@ -76,6 +76,7 @@ std::string FileHashes::hash(const std::string& path) {
 std::optional<std::string> code_difference(const std::string& earlier, const std::string& now) {
   struct Code {
     std::string folder, file, hash;
+    std::string imports;  ///< ` or a module that it imports`
   };
   const auto read = [](const std::string& text) {
     const auto json = nlohmann::json::parse(text, nullptr, false);
@@ -84,6 +85,7 @@ std::optional<std::string> code_difference(const std::string& earlier, const std
     code.folder = json.value("cwd", "");
     code.file = json.value("code_file", "");
     code.hash = json.value("code_hash", "");
+    if (json.value("code_files", 1) > 1) code.imports = " or a module that it imports";
     return code;
   };
   const auto inside = [](const Code& code) {
@@ -98,8 +100,8 @@ std::optional<std::string> code_difference(const std::string& earlier, const std
     if (inside(then) != inside(here) || then.hash.empty() || here.hash.empty()) return std::nullopt;
     if (then.hash == here.hash) return std::nullopt;
     if (then.file == here.file) {
-      return fmt::format("{} was changed since earlier trials ran (hash {}, before {}): {}",
-                         here.file, here.hash, then.hash, kRemedy);
+      return fmt::format("{}{} was changed since earlier trials ran (hash {}, before {}): {}",
+                         here.file, here.imports, here.hash, then.hash, kRemedy);
     }
     return fmt::format("{} is not what earlier trials ran, {} (hash {}, before {}): {}", here.file,
                        then.file, here.hash, then.hash, kRemedy);

@@ -280,6 +280,7 @@ void Controller::attempt_ended(const ExitRecord& record) {
   finished.outcome = record.outcome;
   finished.usage = {record.wall_ms, record.cpu_ms, record.peak_memory, record.log_bytes};
   finished.traceback_seen = rest.traceback_seen;
+  finished.failure_line = std::move(rest.failure_line);
   finished.seen_metrics = std::move(rest.names_seen);
   finished.output_gone = rest.log_gone;
   submit(std::move(finished));
@@ -378,8 +379,8 @@ void Controller::wake_at(Timestamp at) {
 void Controller::leave_unrecorded(int signal) {
   for (Reporter* reporter : ports_.reporters) {
     reporter->trouble(
-        "interrupted while records cannot be written: running trials are ended now, "
-        "and the next run starts them again");
+        "interrupted while records cannot be written: running trials are ended now; "
+        "the next run records those that had ended by themselves and starts the others again");
   }
   end(128 + signal, true);
 }

@@ -85,6 +85,7 @@ class LocalMetricFeed : public MetricFeed {
       if (read) append(std::move(*read), rest.reported);
     }
     rest.traceback_seen = metrics.traceback_seen();
+    rest.failure_line = metrics.failure_line();
     rest.names_seen = join(metrics.names_seen(), ", ");
     for (std::string& text : metrics.take_notes()) {
       rest.notes.push_back({attempt.trial, "metrics", std::move(text)});

@@ -56,8 +56,9 @@ class MetricFeed {
   struct Rest {
     MetricsReported reported;  ///< everything up to the end of the files
     bool traceback_seen = false;
-    std::string names_seen;  ///< `val_loss, acc`
-    bool log_gone = false;   ///< somebody removed it while the attempt ran
+    std::string failure_line;  ///< the log's first line with the user's text for a failure
+    std::string names_seen;    ///< `val_loss, acc`
+    bool log_gone = false;     ///< somebody removed it while the attempt ran
     std::vector<NoteAdded> notes;
   };
 

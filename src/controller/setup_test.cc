@@ -12,31 +12,13 @@
 
 #include "controller/attempt_setup.h"
 #include "controller/free_port.h"
+#include "controller/setup_testing.h"
 #include "study/readers.h"
 
 namespace seedbed {
 namespace {
 
 namespace fs = std::filesystem;
-
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    std::string name = (fs::temp_directory_path() / "seedbed-test-XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~TemporaryFolder() { fs::remove_all(path_); }
-  [[nodiscard]] std::string path(const std::string& name = {}) const {
-    return name.empty() ? path_ : path_ + "/" + name;
-  }
-  void write(const std::string& name, const std::string& text, mode_t mode = 0644) const {
-    std::ofstream(path(name)) << text;
-    chmod(path(name).c_str(), mode);
-  }
-
- private:
-  std::string path_;
-};
 
 Point point(std::vector<std::pair<std::string, Value>> values) {
   Point made;

@@ -20,6 +20,11 @@ std::string names_of(const std::map<std::string, double>& metrics) {
   return names;
 }
 
+/// What a shell, env or nohup answers when it cannot run the command that it was given.
+bool is_command_not_found(const Outcome& outcome) {
+  return outcome.kind == OutcomeKind::exited && (outcome.code == 127 || outcome.code == 126);
+}
+
 }  // namespace
 
 Reaction Engine::Decider::react(AttemptId id, News news) const {
@@ -85,6 +90,27 @@ void Engine::Decider::mind_start_failure(AttemptId id, const std::string& detail
   }
 }
 
+/// The same for a program that another one starts, where only the exit code tells: it may be one
+/// trial's own, so some are tried, and nothing else may have come of the run yet.
+void Engine::Decider::mind_command_not_found(AttemptId id, const Outcome& outcome) {
+  if (!is_command_not_found(outcome) || tally_.stopping) return;
+  if (look(id.trial).state != TrialState::failed) return;
+  if (tally_.failed_in_run < kStartFailuresInRow || tally_.failed_in_run != tally_.finished_in_run)
+    return;
+  for (const auto& [number, trial] : state_.trials()) {
+    if (trial.state != TrialState::failed || trial.finished_at < tally_.run_began_at) continue;
+    if (!is_command_not_found(trial.attempts.back().outcome)) return;
+  }
+  wind_down(StopMode::drain, 6,
+            fmt::format("all {} trials ended with exit code {}, {}; see seedbed logs {}",
+                        tally_.failed_in_run, outcome.code,
+                        outcome.code == 127
+                            ? "which shells, env and nohup give for a command they cannot find"
+                            : "which shells, env and nohup give for a command they cannot run",
+                        id.trial),
+            StopCause::halted);
+}
+
 void Engine::Decider::operator()(const AttemptFinished& input) {
   switch (react(input.attempt, News::finished)) {
     case Reaction::finish:
@@ -93,6 +119,7 @@ void Engine::Decider::operator()(const AttemptFinished& input) {
       if (input.outcome.kind == OutcomeKind::start_failed) {
         mind_start_failure(input.attempt, input.outcome.detail);
       }
+      mind_command_not_found(input.attempt, input.outcome);
       return;
     case Reaction::finish_late:
       return finish_late(input);
@@ -139,7 +166,7 @@ void Engine::Decider::settle_fate(AttemptId id, Ending ending, const Outcome& ou
     case Fate::complete:
       return complete(id.trial, finished);
     case Fate::fail:
-      return fail_or_retry(id.trial, outcome);
+      return fail_or_retry(id.trial, outcome.kind, describe(outcome));
     case Fate::prune:
       return put(TrialFinished{id.trial, TrialState::pruned,
                                attempt.stopping ? attempt.stopping->reason : outcome.detail,
@@ -158,6 +185,10 @@ void Engine::Decider::settle_fate(AttemptId id, Ending ending, const Outcome& ou
 }
 
 void Engine::Decider::complete(TrialNumber number, const AttemptFinished* finished) {
+  if (finished != nullptr && !finished->failure_line.empty()) {
+    return fail_or_retry(number, OutcomeKind::exited,
+                         "exit code 0, but its output says: " + finished->failure_line);
+  }
   const TrialStatus& trial = *state_.trial(number);
   const std::string& metric = engine_.config_.objective.metric;
   TrialFinished record{number, TrialState::completed, "", false};
@@ -183,12 +214,12 @@ void Engine::Decider::complete(TrialNumber number, const AttemptFinished* finish
   if (traceback && has_reason) push(NoteAdded{number, "traceback", odd});
 }
 
-void Engine::Decider::fail_or_retry(TrialNumber number, const Outcome& outcome) {
+void Engine::Decider::fail_or_retry(TrialNumber number, OutcomeKind kind, std::string reason) {
   const RetrySpec& retries = engine_.config_.retries;
-  if (retries.on.contains(outcome.kind) && state_.trial(number)->retries_used < retries.count) {
+  if (retries.on.contains(kind) && state_.trial(number)->retries_used < retries.count) {
     return put(TrialRequeued{number, RequeueCause::retry, now_ + retries.wait});
   }
-  put(TrialFinished{number, TrialState::failed, describe(outcome), false});
+  put(TrialFinished{number, TrialState::failed, std::move(reason), false});
 }
 
 void Engine::Decider::lose(TrialNumber number, const std::string& detail) {
@@ -207,7 +238,7 @@ void Engine::Decider::finish_late(const AttemptFinished& input) {
   const bool latest = id.attempt == trial.attempts.size();
   end(id, input.outcome, input.usage);
   const std::string why = fmt::format("attempt {}, believed lost, has ended after all", id.attempt);
-  if (input.outcome.succeeded()) {
+  if (input.outcome.succeeded() && input.failure_line.empty()) {
     if (trial.state == TrialState::running) {
       const AttemptId newer{id.trial, static_cast<std::uint32_t>(trial.attempts.size())};
       if (trial.attempts.back().phase != AttemptPhase::stopping) {
@@ -224,8 +255,9 @@ void Engine::Decider::finish_late(const AttemptFinished& input) {
   }
   // A late failure counts while no newer attempt has been planned.
   const bool waits = trial.state == TrialState::waiting && latest;
+  if (waits && input.outcome.succeeded()) return complete(id.trial, &input);
   if (waits && ending_of(input.outcome) == Ending::failure) {
-    fail_or_retry(id.trial, input.outcome);
+    fail_or_retry(id.trial, input.outcome.kind, describe(input.outcome));
   }
 }
 

@@ -104,8 +104,9 @@ struct Engine::Decider {
   void settle_fate(AttemptId id, Ending ending, const Outcome& outcome,
                    const AttemptFinished* finished);
   void complete(TrialNumber trial, const AttemptFinished* finished);
-  void fail_or_retry(TrialNumber trial, const Outcome& outcome);
+  void fail_or_retry(TrialNumber trial, OutcomeKind kind, std::string reason);
   void mind_start_failure(AttemptId id, const std::string& detail);
+  void mind_command_not_found(AttemptId id, const Outcome& outcome);
   void lose(TrialNumber trial, const std::string& detail);
   void finish_late(const AttemptFinished& input);
   void judge(const MetricsReported& reported);

@@ -51,6 +51,7 @@ struct AttemptFinished {  ///< main process ended; metrics up to its end came be
   Outcome outcome;
   Usage usage;
   bool traceback_seen = false;  ///< its log holds a traceback although it exited 0
+  std::string failure_line;     ///< its log's first line that the user calls a failure
   std::string seen_metrics;     ///< names seen, for "metric missing" messages
   /// Its log is not there any more: somebody removed the trial's folder while it ran.
   bool output_gone = false;

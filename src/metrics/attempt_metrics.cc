@@ -132,6 +132,13 @@ bool AttemptMetrics::traceback_seen() const {
   });
 }
 
+std::string AttemptMetrics::failure_line() const {
+  for (const Source& source : sources_) {
+    if (source.name == "log") return source.follower->parser().failure_line();
+  }
+  return {};
+}
+
 std::vector<std::string> AttemptMetrics::take_notes() {
   std::vector<std::string> notes;
   for (Source& source : sources_) {

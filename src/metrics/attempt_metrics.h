@@ -46,7 +46,7 @@ struct AttemptSources {
   std::string log_path;
   std::string client_path;  ///< $SEEDBED_METRICS
   std::vector<File> files;
-  std::vector<CaptureSpec> capture;  ///< the patterns among them are used, for the log
+  std::vector<CaptureSpec> capture;  ///< the patterns among them are for the log
 };
 
 struct MetricsRead {
@@ -93,6 +93,9 @@ class AttemptMetrics {
 
   /// The log holds a Python traceback, a Rust panic or a C++ terminate message.
   [[nodiscard]] bool traceback_seen() const;
+
+  /// The first line of the log that the user's text for a failure is found in; empty: none.
+  [[nodiscard]] std::string failure_line() const;
 
   /// Oddities for people, each once: `out/progress.csv: 3 rows have more fields than columns`.
   [[nodiscard]] std::vector<std::string> take_notes();

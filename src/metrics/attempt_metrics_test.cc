@@ -364,7 +364,7 @@ TEST_F(Attempt, NotesNameTheirSource) {
 }
 
 TEST_F(Attempt, BadPatternsAndPositionsAreErrors) {
-  sources_.capture = {{"", "(?P<x"}};
+  sources_.capture = {{"", "(?P<x", ""}};
   EXPECT_EQ(AttemptMetrics::make(sources_, {}).error().code, ErrorCode::usage);
   sources_.capture = {};
   EXPECT_EQ(AttemptMetrics::make(sources_, {{"log", 3, "nonsense"}}).error().code,

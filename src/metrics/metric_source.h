@@ -50,6 +50,9 @@ class MetricParser {
   /// The text holds a crash report: a Python traceback, a Rust panic, a C++ terminate.
   [[nodiscard]] virtual bool traceback_seen() const { return false; }
 
+  /// The first line in which the user's text for a failure is found, shortened; empty: none.
+  [[nodiscard]] virtual std::string failure_line() const { return {}; }
+
   /// Oddities for people, each once: ragged rows, repeated headers, skipped bytes.
   [[nodiscard]] virtual std::vector<std::string> take_notes() = 0;
 };
@@ -61,8 +64,8 @@ enum class SourceFormat { output_lines, json_lines, csv, tsv };
 /// → tsv; anything else (`.log`, `.out`, no ending) → output_lines.
 [[nodiscard]] SourceFormat format_of(std::string_view file_name);
 
-/// `capture` gives the user's patterns for output lines (RE2, named groups; group names with `_`
-/// stand as they are). Step columns: step, epoch, iteration, iter, TotalEnvInteracts, global_step,
+/// `capture` gives the user's patterns for output lines (RE2; named groups are metrics, group names
+/// with `_` stand as they are). Step columns: step, epoch, iteration, iter, TotalEnvInteracts, global_step,
 /// … ; where there is none, each metric's own running number from 1.
 [[nodiscard]] Result<std::unique_ptr<MetricParser>> make_parser(
     SourceFormat format, const std::vector<CaptureSpec>& capture);

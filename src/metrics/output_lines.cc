@@ -42,15 +42,21 @@ Result<std::unique_ptr<OutputLinesParser>> OutputLinesParser::make(
   RE2::Options options;
   options.set_log_errors(false);
   options.set_max_mem(4 << 20);
+  const auto refused = [](const std::string& text, const RE2& regex) {
+    return fail(ErrorCode::usage,
+                fmt::format("capture: the pattern `{}` is not understood: {} (RE2 syntax; it has "
+                            "no look-around and no back-references)",
+                            one_line(text, 200), regex.error()));
+  };
   for (const CaptureSpec& spec : capture) {
+    if (!spec.failure.empty()) {
+      auto regex = std::make_unique<RE2>(re2::StringPiece(spec.failure), options);
+      if (!regex->ok()) return refused(spec.failure, *regex);
+      parser->failures_.push_back(std::move(regex));
+    }
     if (spec.pattern.empty()) continue;
     auto pattern = std::make_unique<Pattern>(spec.pattern, options);
-    if (!pattern->regex.ok()) {
-      return fail(ErrorCode::usage,
-                  fmt::format("capture: the pattern `{}` is not understood: {} (RE2 syntax; it has "
-                              "no look-around and no back-references)",
-                              one_line(spec.pattern, 200), pattern->regex.error()));
-    }
+    if (!pattern->regex.ok()) return refused(spec.pattern, pattern->regex);
     for (const auto& [index, name] : pattern->regex.CapturingGroupNames()) {
       const int rank = step_rank(name);
       pattern->groups.push_back({index, name, rank > 0 ? kPatternRank + rank : 0});
@@ -93,6 +99,7 @@ void OutputLinesParser::piece(std::string_view text, bool whole, std::vector<Par
   if (!whole) sink_.notes().add("a line longer than 64 KiB was read in parts");
   text = without_escapes(text, scratch_);
   look_for_crash(text);
+  look_for_failure(text);
   if (of_other_rank(text)) return;
   if (const std::optional<TableLine> line = whole ? table_line(text) : std::nullopt) {
     table_cell(*line, points);
@@ -147,6 +154,15 @@ void OutputLinesParser::look_for_crash(std::string_view text) {
                (text[0] == 't' && text.substr(0, 17) == "terminate called ") ||
                (text[0] == 't' && text.substr(0, 8) == "thread '" &&
                 text.find("' panicked at") != std::string_view::npos);
+}
+
+void OutputLinesParser::look_for_failure(std::string_view text) {
+  if (!failure_line_.empty()) return;
+  const re2::StringPiece subject(text.data(), text.size());
+  const bool found = std::any_of(failures_.begin(), failures_.end(), [&](const auto& regex) {
+    return RE2::PartialMatch(subject, *regex);
+  });
+  if (found) failure_line_ = text.empty() ? "(an empty line)" : one_line(trim(text), 200);
 }
 
 void OutputLinesParser::table_cell(const TableLine& line, std::vector<ParsedPoint>& points) {
@@ -252,6 +268,7 @@ std::string OutputLinesParser::state() const {
     state.text(cell.name);
     state.real(cell.value);
   }
+  if (!failure_line_.empty()) state.text(failure_line_);
   return state.take();
 }
 
@@ -274,6 +291,7 @@ Status OutputLinesParser::restore(std::string_view text) {
     const double value = state.real();
     table_.add(name, value, Rule::table, step_rank(name));
   }
+  failure_line_ = state.at_end() ? "" : state.text();
   if (!state.at_end()) {
     return fail(ErrorCode::damaged, "the stored reading position of a log is damaged");
   }

@@ -42,6 +42,7 @@ class OutputLinesParser : public MetricParser {
   [[nodiscard]] std::vector<std::string> names() const override { return sink_.names(); }
   void next_attempt() override { sink_.next_attempt(); }
   [[nodiscard]] bool traceback_seen() const override { return traceback_; }
+  [[nodiscard]] std::string failure_line() const override { return failure_line_; }
   [[nodiscard]] std::vector<std::string> take_notes() override { return sink_.notes().take(); }
 
   void observe(Observer observer) { observer_ = std::move(observer); }
@@ -53,6 +54,7 @@ class OutputLinesParser : public MetricParser {
   void piece(std::string_view text, bool whole, std::vector<ParsedPoint>& points);
   [[nodiscard]] bool of_other_rank(std::string_view& text);
   void look_for_crash(std::string_view text);
+  void look_for_failure(std::string_view text);
   void table_cell(const TableLine& line, std::vector<ParsedPoint>& points);
   void end_table(std::vector<ParsedPoint>& points);
   void match_patterns(std::string_view text, std::vector<ParsedPoint>& points);
@@ -61,6 +63,7 @@ class OutputLinesParser : public MetricParser {
   void give(const Row& row, std::optional<double> fallback, std::vector<ParsedPoint>& points);
 
   std::vector<std::unique_ptr<Pattern>> patterns_;
+  std::vector<std::unique_ptr<re2::RE2>> failures_;
   std::vector<std::string> owned_;  ///< names of the patterns' groups, sorted
   LineScanner scanner_;
   PieceSplitter splitter_{true};
@@ -70,6 +73,7 @@ class OutputLinesParser : public MetricParser {
   bool in_table_ = false;
   std::string section_;  ///< of the table: `rollout/`
   bool traceback_ = false;
+  std::string failure_line_;
   std::string scratch_;
   Observer observer_;
 };

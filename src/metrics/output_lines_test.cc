@@ -267,7 +267,7 @@ TEST(OutputLines, PatternGroupsThatAreNoNumberAreNotedOnce) {
 
 TEST(OutputLines, PatternsThatCannotWorkAreRefusedWithARemedy) {
   const auto error = [](const std::string& pattern) {
-    auto made = make_parser(SourceFormat::output_lines, {{"", pattern}});
+    auto made = make_parser(SourceFormat::output_lines, {{"", pattern, ""}});
     return made ? std::string("none") : made.error().message;
   };
   EXPECT_THAT(error("acc=(?P<acc"), HasSubstr("not understood"));
@@ -308,6 +308,22 @@ TEST(OutputLines, CaseG7_LinesMarkedWithRanksCountForRankZeroOnly) {
   parser->feed("[1,0]<stdout>:loss=0.5\n[1,1]<stdout>:loss=9\n[1,10]<stderr>:loss=8\n", points);
   EXPECT_THAT(show(points), ElementsAre("loss@1=0.5"));
   EXPECT_THAT(parser->take_notes(), ElementsAre(HasSubstr("rank 0 only")));
+}
+
+TEST(OutputLines, CaseD7_FindsTheTextThatMeansFailure) {
+  const std::vector<CaptureSpec> capture = {{"", "", "CUDA error|out of disk"}};
+  const auto parser = make_parser(SourceFormat::output_lines, capture);
+  ASSERT_TRUE(parser);
+  std::vector<ParsedPoint> points;
+  (*parser)->feed("loss=1\nno CUDA err", points);
+  EXPECT_EQ((*parser)->failure_line(), "");
+  (*parser)->feed("or\n  now out of disk\n", points);
+  EXPECT_EQ((*parser)->failure_line(), "no CUDA error") << "the first, over the cut";
+  EXPECT_THAT(show(points), ElementsAre("loss@1=1"));
+  const auto later = make_parser(SourceFormat::output_lines, capture);
+  ASSERT_TRUE((*later)->restore((*parser)->state()));
+  EXPECT_EQ((*later)->failure_line(), "no CUDA error");
+  EXPECT_FALSE(make_parser(SourceFormat::output_lines, {{"", "", "("}}));
 }
 
 TEST(OutputLines, CaseD7_SeesTracebacks) {

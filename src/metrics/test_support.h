@@ -27,7 +27,7 @@ inline std::vector<std::string> show(const std::vector<ParsedPoint>& points) {
 inline std::unique_ptr<MetricParser> parser_of(SourceFormat format,
                                                const std::vector<std::string>& patterns = {}) {
   std::vector<CaptureSpec> capture;
-  for (const std::string& pattern : patterns) capture.push_back({"", pattern});
+  for (const std::string& pattern : patterns) capture.push_back({"", pattern, ""});
   auto parser = make_parser(format, capture);
   return parser ? std::move(*parser) : nullptr;
 }

@@ -46,7 +46,8 @@ constexpr OwnColumn kOwnColumns[] = {
      }},
     {"state", "state",
      [](const TrialRow& t, Timestamp) -> ResultCell {
-       return std::string(trial_state_word(t.state));
+       // What the record cannot know: its process has ended, and no controller saw it.
+       return std::string(t.ended_unseen ? "interrupted" : trial_state_word(t.state));
      }},
     {"in_space", "in space", [](const TrialRow& t, Timestamp) -> ResultCell { return t.in_space; }},
     {"added", "added", [](const TrialRow& t, Timestamp) -> ResultCell { return t.added; }},

@@ -39,8 +39,7 @@ Way way_of(const std::string& path) {
   return Way::plain;
 }
 
-// An empty file is what a controller leaves that died before its first commit: then nothing is
-// lost.
+// A controller that died before its first commit leaves an empty file: then nothing is lost.
 bool has_trials(const std::string& study_dir) {
   std::error_code none;
   return fs::directory_iterator(study_dir + "/trials", none) != fs::directory_iterator();
@@ -125,9 +124,10 @@ Error with_advice(const std::string& study_dir, const Error& error) {
 Result<Connection> Connection::open(const std::string& study_dir) {
   const std::string path = study_dir + "/" + kDatabaseName;
   if (file_size(path) == 0) {
-    if (file_exists(path) && has_trials(study_dir)) {
-      return tl::unexpected<Error>(
-          with_advice(study_dir, {ErrorCode::damaged, "it is empty, but there are trials"}));
+    if (has_trials(study_dir)) {
+      const char* how = file_exists(path) ? "it is empty" : "it is missing";
+      return tl::unexpected<Error>(with_advice(
+          study_dir, {ErrorCode::damaged, fmt::format("{}, but there are trials", how)}));
     }
     return fail(ErrorCode::usage, "there is no study in " + study_dir +
                                       " (no study.db); `seedbed list` shows the studies here");

@@ -186,6 +186,12 @@ std::uint64_t StudyStatus::total() const {
   return sum;
 }
 
+std::uint64_t StudyStatus::interrupted() const {
+  const auto ended = static_cast<std::uint64_t>(std::count_if(
+      running.begin(), running.end(), [](const RunningLine& line) { return line.ended_unseen; }));
+  return std::min(ended, count(TrialState::running));  // some may be outside the space
+}
+
 bool StudyStatus::finished() const {
   return revision != 0 && count(TrialState::waiting) == 0 && count(TrialState::running) == 0 &&
          unproposed == std::uint64_t{0};

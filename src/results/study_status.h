@@ -81,6 +81,9 @@ struct StudyStatus {
   [[nodiscard]] std::uint64_t count(TrialState state) const {
     return trials[static_cast<std::size_t>(state)];
   }
+  /// Of the running trials, those whose process has ended unseen: interrupted, until the next run
+  /// records how.
+  [[nodiscard]] std::uint64_t interrupted() const;
   /// Trials of the present space, proposed or not, as far as known.
   [[nodiscard]] std::uint64_t total() const;
   /// Nothing is left to do in the present space.

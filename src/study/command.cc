@@ -177,16 +177,25 @@ constexpr std::string_view kByFile =
     "; pass it by file: `params: file`, without naming it in the command, and the program reads "
     "$SEEDBED_PARAMS";
 
-// Whose value makes a word what it must not be, in words.
-std::string owner_of(const std::string& word, std::size_t index, const Point& point,
-                     const std::function<bool(const std::string&)>& guilty) {
+using Guilty = std::function<bool(const std::string&)>;
+
+bool holds_nul(const std::string& value) { return value.find('\0') != std::string::npos; }
+bool is_long(const std::string& value) { return value.size() > kArgumentLimit / 2; }
+
+// The parameter whose value makes a word what it must not be; empty: none.
+std::string owner_of(const std::string& word, const Point& point, const Guilty& guilty) {
   for (const Parameter& parameter : point.parameters) {
     const std::string& value = parameter.value.spelling();
-    if (guilty(value) && word.find(value) != std::string::npos) {
-      return "the argument of parameter `" + parameter.name + "`";
-    }
+    if (guilty(value) && word.find(value) != std::string::npos) return parameter.name;
   }
-  return "word " + std::to_string(index + 1) + " of the command";
+  return "";
+}
+
+std::string argument_words(const std::string& word, std::size_t index, const Point& point,
+                           const Guilty& guilty) {
+  const std::string owner = owner_of(word, point, guilty);
+  return owner.empty() ? "word " + std::to_string(index + 1) + " of the command"
+                       : "the argument of parameter `" + owner + "`";
 }
 
 std::string longest_parameter(const Point& point) {
@@ -204,17 +213,13 @@ Status check_limits(const std::vector<std::string>& words, const Point& point,
   std::size_t total = 0;
   for (std::size_t i = 0; i < words.size(); ++i) {
     total += words[i].size() + 1 + sizeof(char*);
-    if (words[i].find('\0') != std::string::npos) {
-      std::string message = owner_of(words[i], i, point, [](const std::string& value) {
-        return value.find('\0') != std::string::npos;
-      });
+    if (holds_nul(words[i])) {
+      std::string message = argument_words(words[i], i, point, holds_nul);
       message.append(" holds a NUL byte, which no argument can carry").append(kByFile);
       return fail(ErrorCode::usage, std::move(message));
     }
     if (words[i].size() <= kArgumentLimit) continue;
-    std::string message = owner_of(words[i], i, point, [](const std::string& value) {
-      return value.size() > kArgumentLimit / 2;
-    });
+    std::string message = argument_words(words[i], i, point, is_long);
     message.append(" has ").append(with_commas(words[i].size()));
     message.append(" bytes, and Linux allows ").append(with_commas(kArgumentLimit));
     message.append(" for one argument").append(kByFile);
@@ -295,6 +300,24 @@ Result<std::vector<std::string>> CommandTemplate::render(const Point& point,
     return propagate(status);
   }
   return words;
+}
+
+Status CommandTemplate::check_variable(const std::string& name, const std::string& value,
+                                       const Point& point) {
+  const std::size_t size = name.size() + 1 + value.size();
+  const bool nul = holds_nul(value);
+  if (!nul && size <= kArgumentLimit) return {};
+  const std::string owner = owner_of(value, point, nul ? holds_nul : is_long);
+  std::string message = "env: " + name;
+  if (!owner.empty()) message.append(", with parameter `").append(owner).append("` in it,");
+  if (nul) {
+    message.append(" holds a NUL byte, which no variable can carry");
+  } else {
+    message.append(" has ").append(with_commas(size)).append(" bytes, and Linux allows ");
+    message.append(with_commas(kArgumentLimit)).append(" for one variable");
+  }
+  message.append("; the program finds every parameter in the file $SEEDBED_PARAMS");
+  return fail(ErrorCode::usage, std::move(message));
 }
 
 Result<std::string> CommandTemplate::fill(std::string_view text, const Point& point,

@@ -70,6 +70,11 @@ class CommandTemplate {
                                                      std::string program, Options options,
                                                      const Space& space);
 
+  /// Refuses a variable of the environment over the kernel's limit (128 KiB with its name) or with
+  /// a NUL byte, naming the parameter that makes it so.
+  [[nodiscard]] static Status check_variable(const std::string& name, const std::string& value,
+                                             const Point& point);
+
   /// The exact argument vector for one point. Refuses arguments over the kernel's limits (128 KiB
   /// each, `argument_bytes` together) and NUL bytes, naming the parameter and the limit, with the
   /// hint to pass it by file.

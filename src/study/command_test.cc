@@ -258,6 +258,21 @@ TEST(Command, CaseA8_NegativeNumbersAreOneToken) {
   }
 }
 
+TEST(Command, CaseA10_AVariableOverTheKernelsLimitNamesItsParameter) {
+  Point point;
+  point.parameters.push_back({"v", Value::from_text(std::string(200'000, 'x'))});
+  EXPECT_TRUE(CommandTemplate::check_variable("NOTE", std::string(131'066, 'x'), point));
+  const std::string value = "<" + std::string(200'000, 'x') + ">";
+  const Status long_one = CommandTemplate::check_variable("NOTE", value, point);
+  ASSERT_FALSE(long_one);
+  EXPECT_EQ(long_one.error().message,
+            "env: NOTE, with parameter `v` in it, has 200,007 bytes, and Linux allows 131,071 for "
+            "one variable; the program finds every parameter in the file $SEEDBED_PARAMS");
+  const Status nul = CommandTemplate::check_variable("N", std::string("a\0b", 3), point);
+  ASSERT_FALSE(nul);
+  EXPECT_EQ(nul.error().message.substr(0, 28), "env: N holds a NUL byte, whi");
+}
+
 TEST(Command, CaseA10_ArgumentsOverTheKernelsLimitsAreRefusedBeforeTheStart) {
   const Space one = space_of({texts("v", {std::string(200000, 'x'), "short"})});
   const std::string message = error_of({"t"}, one);

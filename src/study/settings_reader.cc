@@ -212,9 +212,19 @@ Status read_capture_pattern(ReadContext& context, const YamlNode& node, CaptureS
   return {};
 }
 
+Status read_capture_failure(ReadContext& context, const YamlNode& node, CaptureSpec& capture) {
+  Result<std::string> pattern = read_text(context, node, "`failure`", kText);
+  if (!pattern) return propagate(pattern);
+  if (pattern->empty()) return context.error(node, "`failure` is empty, it would match every line");
+  capture.failure = *pattern;
+  return {};
+}
+
 constexpr Key<CaptureSpec> kCaptureKeys[] = {
     {"file", "a file that the program writes: CSV, TSV or JSON lines", read_capture_file},
     {"pattern", "a pattern (RE2) for output lines; named groups are metrics", read_capture_pattern},
+    {"failure", "a pattern (RE2): an output line with it makes exit code 0 a failure",
+     read_capture_failure},
 };
 
 Status read_capture_entry(ReadContext& context, const YamlNode& node, StudyDraft& draft) {
@@ -222,8 +232,8 @@ Status read_capture_entry(ReadContext& context, const YamlNode& node, StudyDraft
   const std::size_t errors = context.errors.size();
   read_keys<CaptureSpec>(context, node, "`capture`", kCaptureKeys, capture);
   if (context.errors.size() > errors) return {};
-  if (capture.file.empty() == capture.pattern.empty()) {
-    return context.error(node, "an entry of `capture` has either `file` or `pattern`");
+  if (!capture.file.empty() + !capture.pattern.empty() + !capture.failure.empty() != 1) {
+    return context.error(node, "an entry of `capture` has one of `file`, `pattern` and `failure`");
   }
   draft.spec.capture.push_back(std::move(capture));
   return {};

@@ -53,7 +53,8 @@ struct RetrySpec {
 /// One entry of `capture:`.
 struct CaptureSpec {
   std::string file;     ///< relative to the trial's working folder, placeholders allowed; or
-  std::string pattern;  ///< an RE2 pattern with named groups, for output lines
+  std::string pattern;  ///< an RE2 pattern with named groups, for output lines; or
+  std::string failure;  ///< an RE2 pattern: a line where it is found makes exit code 0 a failure
 };
 
 /// One entry of `early_terminate`.

@@ -410,6 +410,7 @@ Result<WordTerm> read_word_spec(const SourceText& source, std::size_t offset) {
 
 Result<Dimension> read_word(std::string_view word, int word_index) {
   const SourceText source = SourceText::word(word_index, std::string(word));
+  word = source.text();  // a byte order mark is off
   if (!is_valid_utf8(word)) {
     return tl::unexpected(source.error(0, "the word is not valid UTF-8"));
   }

@@ -353,8 +353,11 @@ std::string settings_text(const StudySpec& spec) {
   if (spec.workdir == Workdir::trial) text += "workdir: trial\n";
   std::vector<std::string> captures;
   for (const CaptureSpec& capture : spec.capture) {
-    captures.push_back(capture.file.empty() ? "{pattern: " + in_quotes(capture.pattern) + "}"
-                                            : "{file: " + in_quotes(capture.file) + "}");
+    if (!capture.file.empty()) captures.push_back("{file: " + in_quotes(capture.file) + "}");
+    if (!capture.pattern.empty())
+      captures.push_back("{pattern: " + in_quotes(capture.pattern) + "}");
+    if (!capture.failure.empty())
+      captures.push_back("{failure: " + in_quotes(capture.failure) + "}");
   }
   if (!captures.empty()) add_line(text, "capture", in_brackets(captures));
   if (spec.snapshot) text += "snapshot: true\n";

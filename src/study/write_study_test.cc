@@ -99,7 +99,7 @@ std::string show(const StudySpec& spec) {
   for (const auto& [name, value] : spec.env) text += "\nenv " + name + "=" + value;
   text += "\n" + std::to_string(static_cast<int>(spec.workdir)) + std::to_string(spec.snapshot);
   for (const CaptureSpec& capture : spec.capture)
-    text += "\n" + capture.file + "|" + capture.pattern;
+    text += "\n" + capture.file + "|" + capture.pattern + "|" + capture.failure;
   for (const PrunerSpec& rule : spec.pruners) text += "\n" + rule.type + show(rule.options);
   return text + "\n" + spec.template_file + spec.halt;
 }
@@ -148,7 +148,7 @@ halt: 2.5%
 early_terminate: [{type: nan}, {type: median, min_iter: 2, min_trials: 7}]
 env: {A: "x: y", B: "", C: "{lr}"}
 workdir: trial
-capture: [{file: "out/{trial}.csv"}, {pattern: 'acc=(?P<a>\S+)'}]
+capture: [{file: "out/{trial}.csv"}, {pattern: 'acc=(?P<a>\S+)'}, {failure: 'it''s "lost"'}]
 snapshot: true
 )yaml");
   ASSERT_TRUE(spec) << spec.error().message;

@@ -211,3 +211,27 @@ def test_case_J6_a_program_given_by_its_own_key_is_found_from_a_folder_of_its_ow
     box.write("t.py", "print('loss=1')")
     box.sweep("program: t.py\nworkdir: trial\nparameters: {i: {values: [1, 2]}}\n")
     assert box.count("completed") == 2
+
+
+def test_case_J6_a_module_is_found_from_a_folder_of_its_own(box):
+    box.write("pkg/__init__.py", "")
+    box.write("pkg/train.py", "import pkg, os\nopen('model.pt', 'w').write('x')\n")
+    box.sweep(f"command: [{PY}, -m, pkg.train, '{{i}}']\nworkdir: trial\n"
+              "parameters: {i: {values: [1, 2]}}\n")
+    assert box.count("completed") == 2
+    assert (box.trial_dir(2) / "model.pt").exists()
+
+
+def test_case_J9_points_added_to_a_running_study_run_in_its_environment(box):
+    run = box.start("run", "n=1", "--name", "s", "--", "sh", "-c",
+                    "while [ ! -e go ]; do sleep 0.05; done; echo $VIRTUAL_ENV", "x", "{n}",
+                    env={"VIRTUAL_ENV": "/one"})
+    box.wait_for("running")
+    same = box.ok("add", "n=2", "--study", "s", env={"VIRTUAL_ENV": "/one"})
+    assert "environment" not in same.out
+    other = box.ok("add", "n=3", "--study", "s", env={"VIRTUAL_ENV": "/two"})
+    assert "the environment of the running controller" in other.out
+    assert "whose VIRTUAL_ENV differs from yours" in other.out
+    box.write("go", "")
+    assert run.wait().code == 0
+    assert [box.log(n) for n in (1, 2, 3)] == [b"/one\n"] * 3

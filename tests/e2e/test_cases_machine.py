@@ -192,6 +192,24 @@ def test_case_H9_code_that_changes_while_trials_wait_is_noticed(box):
     assert len({h["code_hash"] for h in hashes}) == 2
 
 
+def test_case_H9_an_imported_module_that_changes_is_noticed(box):
+    box.write("model.py", "VERSION = 1\n")
+    box.write("t.py", "import os, time, model\nprint('v', model.VERSION, flush=True)\n"
+                      "while not os.path.exists('go'): time.sleep(0.02)\n")
+    words = ("run", "n=1..3", "--slots", "1", "--name", "s", "--", PY, "t.py", "{n}")
+    run = box.start(*words, env={"PYTHONDONTWRITEBYTECODE": "1"})
+    wait_until(lambda: box.states() and b"v 1" in box.log(1))
+    box.write("model.py", "VERSION = 'two'\n")
+    box.write("go", "")
+    done = run.wait()
+    assert done.code == 0, done.text
+    assert "model.py, which t.py imports, changed while trials waited" in done.out
+    assert len({row["code"] for row in box.json("trials", "s")}) == 2
+    box.write("model.py", "VERSION = 'three'\n")
+    again = box.run("run", "n=1..4", *words[2:], env={"PYTHONDONTWRITEBYTECODE": "1"})
+    assert "t.py or a module that it imports was changed since earlier trials ran" in again.text
+
+
 def test_case_H9_a_snapshot_keeps_one_version(box):
     box.write("t.py", "import os, time\nprint('v1')\n"
                       "while not os.path.exists(os.environ['GO']): time.sleep(0.02)\n")

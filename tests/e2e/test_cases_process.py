@@ -130,6 +130,13 @@ def test_case_D7_a_traceback_behind_exit_code_0_gets_a_mark(box):
     assert "its log holds a traceback" in box.ok("trials", "s").out
 
 
+def test_case_D7_text_that_means_failure(box):
+    box.sweep("command: [sh, -c, 'echo step; [ $1 = 2 ] && echo \"CUDA error: lost\"; exit 0', x, "
+              "'{n}']\nparameters: {n: [1, 2, 3]}\ncapture: {failure: 'CUDA error'}\n", code=1)
+    assert box.states() == {1: "completed", 2: "failed", 3: "completed"}
+    assert "exit code 0, but its output says: CUDA error: lost" in box.ok("trials", "s").out
+
+
 def test_case_D7_shell_mode_uses_pipefail(box):
     box.write("sweep.yaml", "shell: true\ncommand: \"python3 -c 'raise SystemExit(3)' | tee log-{n}\"\n"
                             "parameters: {n: {values: [1]}}\n")
@@ -232,3 +239,26 @@ def test_case_D16_a_program_that_cannot_run_is_refused_at_once(box, name, conten
     assert done.code == 2, done.text
     assert word in done.err and name in done.err
     assert not (box.cwd / "studies" / "s" / "study.db").exists()
+
+
+@pytest.mark.parametrize("command, word", [
+    (["nohup", "./nosuch"], "cannot run ./nosuch"),
+    (["env", "A=b", "nice", "-n", "5", "nosuch"], "cannot run nosuch"),
+    (["timeout", "5m", PY, "nosuch.py"], "cannot open nosuch.py"),
+    (["./envbang"], "nosuch-interpreter"),
+    ([PY, "folder"], "is a directory without a __main__.py"),
+])
+def test_case_D16_a_program_behind_another_is_looked_for_too(box, command, word):
+    box.path("folder").mkdir()
+    box.write("envbang", "#!/usr/bin/env nosuch-interpreter\n", True)
+    done = box.run("run", "n=1..100", "--name", "s", "--", *command, "{n}")
+    assert done.code == 2 and word in done.err, done.text
+    assert not (box.cwd / "studies" / "s" / "study.db").exists()
+
+
+def test_case_D16_what_only_a_shell_finds_missing_ends_the_run_soon(box):
+    done = box.run("run", "n=1..100", "--slots", "2", "--name", "s", "--", "sh", "-c",
+                   "./nosuch $1", "x", "{n}")
+    assert done.code == 6, done.text
+    assert "exit code 127" in done.out and "cannot find" in done.out
+    assert 3 <= box.count("failed") <= 5

@@ -84,6 +84,9 @@ def test_case_I4_trials_of_a_dead_controller_are_found_dead(box):
             os.kill(pid, signal.SIGKILL)
     first.process.wait()
     box.wait_for_no_processes()
+    assert "running 0 " in box.run("status", "s").out
+    assert [row["interrupted"] for row in box.json("list")] == [2]
+    assert [row["state"] for row in box.json("trials", "s")] == ["interrupted"] * 2
     box.write("go", "")
     done = box.run(*words)
     assert done.code == 0, done.text

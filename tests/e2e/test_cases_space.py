@@ -107,6 +107,15 @@ def test_case_B8_the_plan_shows_what_will_run_and_writes_nothing(box, show_py):
     assert plan["count"]["trials"] == 12
 
 
+def test_case_B8_a_variable_of_each_trial_is_not_said_of_every_trial(box):
+    box.write("sweep.yaml", "command: [echo, '{n}']\nparameters: {n: [1]}\n"
+                            "env: {OWN: 'run-{n}', FIXED: same}\n")
+    out = box.ok("plan", "sweep.yaml").out
+    every, first = out.split("environment of every trial")[1].split("first trials")
+    assert "FIXED=same" in every and "OWN" not in every
+    assert "OWN=run-1" in first and "FIXED" not in first
+
+
 def starts(box, study):
     return [row["trial"] for row in box.rows(
         "SELECT trial FROM attempts WHERE started_ms IS NOT NULL ORDER BY started_ms, trial",

@@ -1,6 +1,7 @@
 """Theme A of the case list: values and the command line, as the trial's program sees them."""
 
 import json
+import re
 
 PY = "/usr/bin/python3"
 
@@ -137,6 +138,21 @@ parameters:
     reason = box.rows("SELECT reason FROM trials WHERE trial = 2")[0]["reason"]
     assert "`v`" in reason and "131,071" in reason
     assert len(box.ok("trials", "s").out) < 10_000
+
+
+def test_case_A10_a_variable_that_is_too_long_names_its_parameter(box):
+    box.write("sweep.yaml", f"""
+command: [sh, -c, 'echo $NOTE']
+parameters: {{v: [short, {'x' * 200_000}, other]}}
+env: {{NOTE: "<{{v}}>"}}
+params: file
+""")
+    done = box.run("run", "sweep.yaml", "--name", "s")
+    assert done.code == 1, done.text[:3000]
+    assert list(box.states().values()) == ["completed", "failed", "completed"]
+    assert "env: NOTE, with parameter `v` in it, has 200,007 bytes" in done.out
+    log = box.path(re.search(r"log: (\S+)", done.out)[1])
+    assert "env: NOTE, with parameter `v`" in log.read_text()
 
 
 def test_case_A12_ranges_do_not_drift(box, show_py):

@@ -40,6 +40,8 @@ def test_trials_of_a_lost_record_are_taken_over_from_their_folders(box, how):
         record.unlink()
     else:
         record.write_bytes(b"")
+    looked = box.run("status", "s")
+    assert looked.code == 4 and "but there are trials" in looked.err, looked.text
     done = box.ok(*sweep(box, 4))
     assert "study.db was missing or empty" in done.text and "4 folders" in done.text, done.text
     assert executions(box) == ["1", "2", "3", "4"], "nothing ran again"

@@ -356,7 +356,7 @@ def test_a_trial_that_ended_after_its_controller_died_is_not_said_to_run_on(box)
     wait_until(lambda: box.log(1) and box.log(2))
     controller.kill()
     status = box.run("status", "s")
-    assert "ended since" not in status.out, status.text
+    assert "running 2" in status.out and "interrupted " not in status.out, status.text
     assert all(row["duration"] is not None for row in box.json("trials", "s"))
     follower = box.start("logs", "1", "--study", "s", "-f")
     box.write("go1", "")
@@ -365,15 +365,20 @@ def test_a_trial_that_ended_after_its_controller_died_is_not_said_to_run_on(box)
     assert done.err == "seedbed: the attempt has ended; the next run records how\n"
     before = {path: path.read_bytes() for path in box.study_dir().glob("study.db*")}
     status = box.run("status", "s")
-    assert ("  1 of the running trials has ended since; the next run records how\n"
+    assert "running 1 " in status.out and "interrupted 1" in status.out, status.text
+    assert ("  1 trial has ended while no controller watched; the next run records how\n"
             in status.out), status.text
-    assert box.run("status", "s", "--output", "json").json["ended_since"] == 1
+    machine = box.run("status", "s", "--output", "json").json
+    assert machine["interrupted"] == machine["counts"]["running"] == 1
+    listed, = box.json("list")
+    assert listed["interrupted"] == listed["running"] == 1
     ended, running = box.json("trials", "s")
+    assert (ended["state"], running["state"]) == ("interrupted", "running")
     assert ended["duration"] is None and running["duration"] > 0
     assert {path: path.read_bytes() for path in box.study_dir().glob("study.db*")} == before
     box.write("go2", "")
     assert box.run(*words).code == 0
-    assert "ended since" not in box.ok("status", "s").out
+    assert "interrupted" not in box.ok("status", "s").out
 
 
 # Parameters that tell rows apart --------------------------------------------------------------
