@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "base/local_time.h"
 #include "cli/invocation.h"
@@ -47,7 +48,9 @@ Result<int> list(const Invocation& invocation) {
         if (state == TrialState::running) count -= status.interrupted();
         row.push_back(Cell::integer(static_cast<std::int64_t>(count)));
       }
-      row.push_back(Cell::integer(static_cast<std::int64_t>(status.interrupted())));
+      if (interrupted) {
+        row.push_back(Cell::integer(static_cast<std::int64_t>(status.interrupted())));
+      }
       row.push_back(!status.changed_at ? Cell()
                     : text             ? Cell::text(format_local_time(*status.changed_at))
                                        : Cell::text(format_timestamp(*status.changed_at)));

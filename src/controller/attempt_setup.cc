@@ -11,6 +11,7 @@
 #include "controller/free_port.h"
 #include "controller/program_files.h"
 #include "env/posix/files.h"
+#include "machine/doctor.h"
 
 namespace seedbed {
 namespace {
@@ -20,11 +21,8 @@ std::string base_name(const std::string& path) { return path.substr(path.find_la
 /// Where a program is: as given when it has a slash or is not found, else along PATH.
 std::string program_path(const std::string& program, const std::string& path) {
   if (program.find('/') != std::string::npos) return program;
-  for (const std::string_view folder : split(path, ':')) {
-    std::string candidate = std::string(folder) + "/" + program;
-    if (access(candidate.c_str(), X_OK) == 0) return candidate;
-  }
-  return program;
+  std::string found = find_program(program, path);
+  return found.empty() ? program : found;
 }
 
 class RealAttemptSetup : public AttemptSetup {
@@ -215,6 +213,15 @@ class RealAttemptSetup : public AttemptSetup {
     return own;
   }
 
+  /// Looked for once, not at every start, while trials have one program and one PATH.
+  const std::string& where(const std::string& program, const std::string& path) {
+    if (program != sought_.first || path != sought_.second || found_.empty()) {
+      found_ = program_path(program, path);
+      sought_ = {program, path};
+    }
+    return found_;
+  }
+
   void add_python_path(Variables& own) const {
     std::string before;
     if (const auto set = own.find("PYTHONPATH"); set != own.end()) {
@@ -238,7 +245,7 @@ class RealAttemptSetup : public AttemptSetup {
     using Json = nlohmann::ordered_json;
     Json details;
     details["argv"] = prepared.order.argv;
-    details["program"] = program_path(prepared.order.argv[0], search_path(own));
+    details["program"] = where(prepared.order.argv[0], search_path(own));
     details["cwd"] = prepared.order.working_dir;
     details["env"] = Json::object();
     for (const auto& [name, value] : changes(context_.surroundings, base_, own)) {
@@ -332,6 +339,8 @@ class RealAttemptSetup : public AttemptSetup {
   std::uint64_t command_hash_ = 0;
   FreePorts ports_;
   ProgramFiles program_files_;
+  std::pair<std::string, std::string> sought_;  ///< program and PATH of the last start
+  std::string found_;
   std::map<std::string, std::string> first_hash_;
   std::set<std::string> told_;
 };

@@ -4,10 +4,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 
 #include "base/text.h"
 #include "controller/attempt_setup.h"
+#include "env/posix/files.h"
+#include "machine/doctor.h"
 
 namespace seedbed {
 namespace {
@@ -15,15 +16,6 @@ namespace {
 std::string search_path(const Variables& variables) {
   const auto path = variables.find("PATH");
   return path == variables.end() ? "/usr/local/bin:/usr/bin:/bin" : path->second;
-}
-
-bool is_on_path(const std::string& program, const Variables& variables) {
-  const std::string folders = search_path(variables);
-  for (const std::string_view folder : split(folders, ':')) {
-    const std::string candidate = (folder.empty() ? "." : std::string(folder)) + "/" + program;
-    if (access(candidate.c_str(), X_OK) == 0) return true;
-  }
-  return false;
 }
 
 /// The program that a #! line hands the file to: what `env` is to look for, too.
@@ -50,13 +42,13 @@ Interpreter interpreter_of(std::string_view line) {
 /// Why a file cannot be executed; empty when it can, as far as can be seen without doing it.
 std::string why_not_executable(const std::string& path, const Variables& variables) {
   struct stat info {};
-  if (stat(path.c_str(), &info) != 0) return std::strerror(errno);
+  if (stat(path.c_str(), &info) != 0) return errno_words(errno);
   if (S_ISDIR(info.st_mode)) return "is a directory";
   if (!S_ISREG(info.st_mode)) return "is not a regular file";
   if (access(path.c_str(), X_OK) != 0) {
     return errno == EACCES ? "has no execute permission; chmod +x it, or name its interpreter in "
                              "front (python3 script.py)"
-                           : std::strerror(errno);
+                           : errno_words(errno);
   }
   const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (descriptor < 0) return {};  // execute-only is fine
@@ -84,7 +76,7 @@ std::string why_not_executable(const std::string& path, const Variables& variabl
     return fmt::format("names an interpreter in its #! line that cannot be run: {}",
                        one_line(interpreter.path, 200));
   }
-  if (!sought.empty() && !is_on_path(sought, variables)) {
+  if (!sought.empty() && find_program(sought, search_path(variables)).empty()) {
     return fmt::format("names an interpreter in its #! line that is not found along PATH: {}",
                        one_line(sought, 200));
   }
@@ -161,7 +153,7 @@ Status check_script(const std::string& interpreter, const std::string& script,
   if (stat(path.c_str(), &info) != 0) {
     return fail(ErrorCode::usage,
                 fmt::format("{} cannot open {}: {} (looked in {})", interpreter,
-                            shell_quote(script), std::strerror(errno), working_dir));
+                            shell_quote(script), errno_words(errno), working_dir));
   }
   if (!S_ISDIR(info.st_mode)) return {};
   const bool python = base_name(interpreter).starts_with("python");

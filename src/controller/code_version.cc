@@ -46,9 +46,10 @@ CodeVersion code_version(const std::string& folder) {
   CodeVersion version;
   auto commit = git(folder, {"rev-parse", "HEAD"}, kGitTimeout);
   if (!commit) return version;
+  const auto changes = git(folder, {"status", "--porcelain", "--untracked-files=no"}, kGitTimeout);
+  if (!changes) return version;  // whether the commit is what runs is not known
   version.git_commit = std::string(trim(*commit));
-  auto changes = git(folder, {"status", "--porcelain", "--untracked-files=no"}, kGitTimeout);
-  version.git_dirty = changes && !trim(*changes).empty();
+  version.git_dirty = !trim(*changes).empty();
   return version;
 }
 

@@ -13,6 +13,8 @@
 #include <cstring>
 #include <optional>
 
+#include "env/posix/files.h"
+
 namespace seedbed {
 namespace {
 
@@ -29,7 +31,7 @@ std::optional<sockaddr_un> address_of(const std::string& path) {
 }
 
 Error system_error(const std::string& what) {
-  return Error{ErrorCode::machine, what + ": " + std::strerror(errno)};
+  return Error{ErrorCode::machine, what + ": " + errno_words(errno)};
 }
 
 /// Writes all or gives up: a client that does not read its short answer loses it.

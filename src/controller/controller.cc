@@ -17,6 +17,7 @@ constexpr Milliseconds kSyncPeriod{1000};
 constexpr Milliseconds kTickPeriod{200};
 constexpr Milliseconds kLookPeriod{1000};
 constexpr Milliseconds kDiskFullPeriod{1000};
+constexpr Milliseconds kLongestWait{24 * 3600 * 1000};
 constexpr std::size_t kInputsPerTurn = 256;  // then the loop looks at signals and sockets again
 
 bool ends_run(const Action& action) {
@@ -170,6 +171,7 @@ struct Controller::Performer {
     if (!controller.withdraw(kill.attempt)) controller.launcher_->kill(kill.attempt);
   }
   void operator()(const FreezeAttempt& freeze) const {
+    if (controller.postponed_.contains(freeze.attempt)) return;  // it waits while paused
     controller.launcher_->freeze(freeze.attempt, freeze.frozen);
   }
   void operator()(const WakeAt& wake) const { controller.wake_at(wake.at); }
@@ -191,6 +193,7 @@ void Controller::start(const StartAttempt& action) {
   if (!prepared) {
     // A full disk is nobody's trial's fault: it waits. A value that cannot be passed is.
     if (prepared.error().code == ErrorCode::machine) return postpone(action, prepared.error());
+    ports_.setup.released(action.attempt);
     submit(AttemptDidNotStart{action.attempt, prepared.error().message, true});
     return;
   }
@@ -224,7 +227,15 @@ void Controller::postpone(const StartAttempt& action, const Error& why) {
 }
 
 void Controller::start_postponed() {
-  if (ended_) return;
+  if (ended_ || postponed_.empty()) return;
+  if (engine_.state().stopping()) {
+    while (!postponed_.empty()) static_cast<void>(withdraw(postponed_.begin()->first));
+    return;
+  }
+  if (engine_.state().tally().paused) {
+    ports_.loop.call_after(kDiskFullPeriod, [this] { start_postponed(); });
+    return;
+  }
   for (const auto& [attempt, action] : std::exchange(postponed_, {})) start(action);
 }
 
@@ -269,12 +280,18 @@ void Controller::attempt_did_not_start(AttemptId attempt, const std::string& det
   submit(AttemptDidNotStart{attempt, detail, false});
 }
 
-void Controller::attempt_ended(const ExitRecord& record) {
-  MetricFeed::Rest rest = ports_.metrics.finish(record.attempt, ports_.clock.wall());
+MetricFeed::Rest Controller::finish_metrics(AttemptId attempt) {
+  details_.erase(attempt);
+  MetricFeed::Rest rest = ports_.metrics.finish(attempt, ports_.clock.wall());
   if (!rest.reported.points.empty() || !rest.reported.positions.empty()) {
     submit(MetricsArrived{std::move(rest.reported)});
   }
-  for (NoteAdded& found : rest.notes) note(std::move(found));
+  for (NoteAdded& found : std::exchange(rest.notes, {})) note(std::move(found));
+  return rest;
+}
+
+void Controller::attempt_ended(const ExitRecord& record) {
+  MetricFeed::Rest rest = finish_metrics(record.attempt);
   AttemptFinished finished;
   finished.attempt = record.attempt;
   finished.outcome = record.outcome;
@@ -293,14 +310,14 @@ void Controller::attempt_tree_gone(AttemptId attempt) {
 }
 
 void Controller::attempt_lost(AttemptId attempt, const std::string& detail) {
-  MetricFeed::Rest rest = ports_.metrics.finish(attempt, ports_.clock.wall());
-  if (!rest.reported.points.empty()) submit(MetricsArrived{std::move(rest.reported)});
+  static_cast<void>(finish_metrics(attempt));
   ports_.setup.released(attempt);
   ports_.gate.give_back(attempt);
   submit(AttemptIsLost{attempt, detail});
 }
 
 void Controller::attempt_unclaimed(AttemptId attempt) {
+  details_.erase(attempt);
   static_cast<void>(ports_.metrics.finish(attempt, ports_.clock.wall()));
   ports_.setup.released(attempt);
   ports_.gate.give_back(attempt);
@@ -369,7 +386,8 @@ void Controller::tick() {
 
 void Controller::wake_at(Timestamp at) {
   if (wake_timer_) ports_.loop.cancel(*wake_timer_);
-  const Milliseconds delay = std::max(Milliseconds(0), at - ports_.clock.wall());
+  // Over a day later the engine sets its alarm again: what clocks count in has an end.
+  const Milliseconds delay = std::clamp(at - ports_.clock.wall(), Milliseconds(0), kLongestWait);
   wake_timer_ = ports_.loop.call_after(delay, [this] {
     wake_timer_.reset();
     submit(TimePassed{});

@@ -101,6 +101,8 @@ class Controller : public LaunchListener {
   void follow_adopted(const TrialStatus& trial, AttemptId attempt);
   [[nodiscard]] Result<std::vector<SourcePosition>> positions_before(AttemptId attempt) const;
   void note(NoteAdded note);
+  /// Reads the attempt's metrics to the end and submits them.
+  MetricFeed::Rest finish_metrics(AttemptId attempt);
   void poll_metrics();
   void sync_soon();
   void tick();

@@ -112,10 +112,12 @@ std::string difference(const CommandWords& then, const CommandWords& now) {
 
 }  // namespace
 
-void HeldStudy::fold(Engine& engine) {
+Status HeldStudy::fold(Engine& engine) {
   for (const Entry& entry : entries) engine.apply(entry);
   entries.clear();
   entries.shrink_to_fit();
+  if (metric.empty()) return {};
+  return store->load_points(metric, [&engine](const Entry& entry) { engine.apply(entry); });
 }
 
 const SpaceSet* HeldStudy::latest_space() const {
@@ -155,9 +157,10 @@ Result<HeldStudy> hold_study(const std::string& dir, const HoldOptions& options)
   auto lock = StudyLock::acquire(dir, {options.command_line, options.now, options.take_over});
   if (!lock) return propagate(lock);
   const bool had_record = has_content(dir + "/study.db");
-  auto opened = open_store(dir, options.create);
+  auto opened = open_store(dir, options.create, options.mend);
   if (!opened) return propagate(opened);
-  HeldStudy held{dir, std::move(*lock), std::move(opened->store), std::move(opened->notes), {}};
+  HeldStudy held{dir, std::move(*lock), std::move(opened->store), std::move(opened->notes),
+                 {},  options.metric};
   if (const auto& previous = held.lock.previous()) {
     held.notes.push_back(
         fmt::format("the controller with pid {} since {} is gone; continuing "
@@ -165,7 +168,7 @@ Result<HeldStudy> hold_study(const std::string& dir, const HoldOptions& options)
                     previous->pid, previous->since));
   }
   Status loaded =
-      held.store->load(options.metric, [&](const Entry& entry) { held.entries.push_back(entry); });
+      held.store->load_records([&](const Entry& entry) { held.entries.push_back(entry); });
   if (!loaded) return propagate(loaded);
   if (auto found = unrecorded_folders(held)) {
     held.notes.push_back((had_record ? "" : "study.db was missing or empty and begins anew; ") +

@@ -20,9 +20,11 @@ struct HeldStudy {
   std::unique_ptr<Store> store;
   std::vector<std::string> notes;  ///< what was repaired, a dead holder that was replaced
   std::vector<Entry> entries;      ///< consumed by `fold`
+  std::string metric;              ///< whose points `fold` loads; empty: none
 
-  /// Applies the loaded records to an engine and lets go of them.
-  void fold(Engine& engine);
+  /// Applies the loaded records to an engine and lets go of them, then the points of `metric`,
+  /// which may be many more than fit in memory at once.
+  [[nodiscard]] Status fold(Engine& engine);
   /// The latest space among the loaded records.
   [[nodiscard]] const SpaceSet* latest_space() const;
   [[nodiscard]] std::uint64_t runs() const;
@@ -35,6 +37,7 @@ struct HoldOptions {
   bool create = false;
   bool take_over = false;
   std::string metric;  ///< whose points are loaded
+  bool mend = true;    ///< a damaged record is mended; false: it is an error
   Timestamp now;
 };
 

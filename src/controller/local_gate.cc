@@ -1,5 +1,6 @@
 #include "controller/local_gate.h"
 
+#include <atomic>
 #include <utility>
 
 #include "machine/locks.h"
@@ -16,7 +17,11 @@ class LocalGate : public ResourceGate {
       : loop_(loop), inventory_(std::move(inventory)), report_(std::move(report)) {
     if (watches()) watch_soon();
   }
-  ~LocalGate() override { *alive_ = false; }
+  /// The loop's end waits for its workers: a driver that hangs must not hold it up.
+  ~LocalGate() override {
+    *alive_ = false;
+    *given_up_ = true;
+  }
 
   Held take(AttemptId attempt, const Allocation& allocation) override {
     return locks_.take(attempt, allocation);
@@ -47,13 +52,14 @@ class LocalGate : public ResourceGate {
 
   void ask() {
     auto fresh = std::make_shared<GpuReport>();
-    loop_.run_in_background([fresh] { *fresh = ask_gpus(kDriverLimit); },
-                            [this, fresh, alive = std::weak_ptr<bool>(alive_)] {
-                              const auto here = alive.lock();
-                              if (!here || !*here) return;
-                              report_ = std::move(*fresh);
-                              watch_soon();
-                            });
+    loop_.run_in_background(
+        [fresh, given_up = given_up_] { *fresh = ask_gpus(kDriverLimit, given_up.get()); },
+        [this, fresh, alive = std::weak_ptr<bool>(alive_)] {
+          const auto here = alive.lock();
+          if (!here || !*here) return;
+          report_ = std::move(*fresh);
+          watch_soon();
+        });
   }
 
   EventLoop& loop_;
@@ -61,6 +67,7 @@ class LocalGate : public ResourceGate {
   std::optional<GpuReport> report_;
   MachineLocks locks_;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::shared_ptr<std::atomic<bool>> given_up_ = std::make_shared<std::atomic<bool>>(false);
 };
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "controller/held_study.h"
 #include "controller/request_text.h"
 #include "env/posix/posix.h"
+#include "results/connection.h"
 #include "study/readers.h"
 
 namespace seedbed {
@@ -45,7 +46,11 @@ Result<std::string> record_only(const std::string& study_dir, const std::string&
   HoldOptions options;
   options.command_line = command_line;
   options.now = clock->wall();
+  options.mend = false;  // that is for `run`, which says what was lost
   auto held = hold_study(study_dir, options);
+  if (!held && held.error().code == ErrorCode::damaged) {
+    return tl::unexpected<Error>(with_advice(study_dir, held.error()));
+  }
   if (!held) return propagate(held);
   EngineConfig config;
   if (const SpaceSet* space = held->latest_space()) {
@@ -60,8 +65,10 @@ Result<std::string> record_only(const std::string& study_dir, const std::string&
     if (!made) return propagate(made);
     config = std::move(*made);
   }
+  // A run that was killed is still open in the record: nothing may be decided in its name.
+  config.records_only = true;
   Engine engine(std::move(config), {});
-  held->fold(engine);
+  if (Status folded = held->fold(engine); !folded) return propagate(folded);
   const Timestamp now = clock->wall();
   auto text = request_text(engine.state(), input, now);
   std::vector<Entry> entries;

@@ -182,7 +182,7 @@ class StudyRun {
     auto pruners = make_pruners(request_.spec);
     if (!pruners) return propagate(pruners);
     engine_ = std::make_unique<Engine>(config_, std::move(*pruners));
-    held_->fold(*engine_);
+    if (Status folded = held_->fold(*engine_); !folded) return folded;
     tell_done_before();
     setup_ = make_attempt_setup(request_.spec, context_);
     auto feed = make_local_metric_feed(request_.spec, request_.study_dir, context_.working_dir);

@@ -26,7 +26,8 @@ void thin(std::vector<CurvePoint>& points) {
 
 }  // namespace
 
-void add_curve_point(std::vector<CurvePoint>& points, CurvePoint point) {
+void add_curve_point(Curve& curve, CurvePoint point) {
+  std::vector<CurvePoint>& points = curve.points;
   if (std::isnan(point.step)) return;  // nothing can be ordered by it
   auto at = points.end();
   if (!points.empty() && points.back().step >= point.step) {
@@ -38,7 +39,10 @@ void add_curve_point(std::vector<CurvePoint>& points, CurvePoint point) {
     return;
   }
   points.insert(at, point);
-  if (points.size() > StudyState::kCurvePoints) thin(points);
+  if (points.size() <= StudyState::kCurvePoints) return;
+  curve.left_out += points.size();
+  thin(points);
+  curve.left_out -= points.size();
 }
 
 }  // namespace seedbed

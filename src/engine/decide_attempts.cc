@@ -111,9 +111,24 @@ void Engine::Decider::mind_command_not_found(AttemptId id, const Outcome& outcom
             StopCause::halted);
 }
 
+/// Its folder was removed before its metrics were read to the end: what was read is no result.
+bool Engine::Decider::is_result_gone(const AttemptFinished& input) const {
+  return input.output_gone && input.outcome.succeeded() &&
+         !engine_.config_.objective.metric.empty();
+}
+
+void Engine::Decider::lose_result(const AttemptFinished& input) {
+  const char* why = "its folder was removed while it ran, and its output with it";
+  push(NoteAdded{input.attempt.trial, "output_gone", why});
+  const Outcome outcome{OutcomeKind::lost, 0, why};
+  end(input.attempt, outcome, input.usage);
+  settle_fate(input.attempt, Ending::lost, outcome, nullptr);
+}
+
 void Engine::Decider::operator()(const AttemptFinished& input) {
   switch (react(input.attempt, News::finished)) {
     case Reaction::finish:
+      if (is_result_gone(input)) return lose_result(input);
       end(input.attempt, input.outcome, input.usage);
       settle_fate(input.attempt, ending_of(input.outcome), input.outcome, &input);
       if (input.outcome.kind == OutcomeKind::start_failed) {
@@ -192,12 +207,6 @@ void Engine::Decider::complete(TrialNumber number, const AttemptFinished* finish
   const TrialStatus& trial = *state_.trial(number);
   const std::string& metric = engine_.config_.objective.metric;
   TrialFinished record{number, TrialState::completed, "", false};
-  if (!metric.empty() && finished != nullptr && finished->output_gone) {
-    // What was read of it before is no result: more may have come.
-    const char* why = "its folder was removed while it ran, and its output with it";
-    push(NoteAdded{number, "output_gone", why});
-    return lose(number, why);
-  }
   if (!metric.empty() && !trial.last_metrics.contains(metric)) {
     std::string seen = finished == nullptr ? "" : finished->seen_metrics;
     if (seen.empty()) seen = names_of(trial.last_metrics);
@@ -233,6 +242,7 @@ void Engine::Decider::lose(TrialNumber number, const std::string& detail) {
 }
 
 void Engine::Decider::finish_late(const AttemptFinished& input) {
+  if (is_result_gone(input)) return;  // it stays lost
   const AttemptId id = input.attempt;
   const TrialStatus& trial = *state_.trial(id.trial);
   const bool latest = id.attempt == trial.attempts.size();
@@ -280,7 +290,7 @@ void Engine::Decider::judge(const MetricsReported& reported) {
   bool grew = false;
   for (const MetricPoint& point : reported.points) {
     if (point.name != engine_.config_.objective.metric) continue;
-    add_curve_point(curve.points, {point.step, point.value});
+    add_curve_point(curve, {point.step, point.value});
     grew = true;
   }
   if (!grew) return;

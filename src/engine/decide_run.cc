@@ -120,7 +120,7 @@ void Engine::Decider::wind_down(StopMode mode, int exit_code, std::string reason
   if (mode == StopMode::stop) {
     for (const AttemptId id : state_.open_attempts()) {
       if (attempt_view(id).ended) continue;
-      if (state_.attempt(id)->phase == AttemptPhase::stopping) {
+      if (attempt_view(id).stopping) {
         act(StopAttempt{id, cause});  // pruning has a longer grace than this
       } else {
         ask_to_stop(id, cause, reason);

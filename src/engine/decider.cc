@@ -3,17 +3,9 @@
 #include <utility>
 
 #include "base/check.h"
+#include "engine/table.h"
 
 namespace seedbed {
-namespace {
-
-bool proves_start(OutcomeKind kind) {
-  return kind == OutcomeKind::exited || kind == OutcomeKind::signalled ||
-         kind == OutcomeKind::timed_out || kind == OutcomeKind::pruned ||
-         kind == OutcomeKind::out_of_memory;
-}
-
-}  // namespace
 
 Engine::Decider::Decider(const Engine& engine, Timestamp now)
     : engine_(engine), state_(engine.state_), now_(now), tally_(engine.state_.tally()) {}
@@ -50,6 +42,7 @@ Engine::Decider::AttemptView& Engine::Decider::attempt_view(AttemptId id) {
   AttemptView view;
   if (const AttemptStatus* attempt = state_.attempt(id)) {
     view.started = attempt->started.has_value();
+    view.stopping = attempt->phase == AttemptPhase::stopping;
     view.ended = attempt->phase == AttemptPhase::ended;
     view.released = attempt->released;
   }
@@ -177,7 +170,10 @@ void Engine::Decider::put(AttemptStarted record) {
   push(std::move(record));
 }
 
-void Engine::Decider::put(AttemptStopping record) { push(std::move(record)); }
+void Engine::Decider::put(AttemptStopping record) {
+  attempt_view(record.attempt).stopping = true;
+  push(std::move(record));
+}
 
 void Engine::Decider::close_if_over(AttemptId id) {
   const AttemptView& attempt = attempt_view(id);

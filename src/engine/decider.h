@@ -55,7 +55,7 @@ struct Engine::Decider {
     StartQueue::Key key;
   };
   struct AttemptView {
-    bool started = false, ended = false, released = false;
+    bool started = false, stopping = false, ended = false, released = false;
   };
 
   // Reckoning ahead (decider.cc): each puts the record down and does to the views what
@@ -105,6 +105,8 @@ struct Engine::Decider {
                    const AttemptFinished* finished);
   void complete(TrialNumber trial, const AttemptFinished* finished);
   void fail_or_retry(TrialNumber trial, OutcomeKind kind, std::string reason);
+  [[nodiscard]] bool is_result_gone(const AttemptFinished& input) const;
+  void lose_result(const AttemptFinished& input);
   void mind_start_failure(AttemptId id, const std::string& detail);
   void mind_command_not_found(AttemptId id, const Outcome& outcome);
   void lose(TrialNumber trial, const std::string& detail);

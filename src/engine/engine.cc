@@ -14,6 +14,7 @@ Engine::Engine(EngineConfig config, std::vector<std::unique_ptr<Pruner>> pruners
       placement_(config_.inventory),
       queue_(config_.longest_first) {
   if (!config_.records_only) state_.follow(config_.objective.metric);
+  if (!pruners_.empty()) state_.keep_curves();
 }
 
 Engine::~Engine() = default;

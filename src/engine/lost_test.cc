@@ -135,11 +135,29 @@ TEST(Engine, ASuccessWhoseOutputWasRemovedBeforeItsMetricWasReadIsLost) {
   AttemptFinished removed;
   removed.attempt = {1, 1};
   removed.output_gone = true;
-  EXPECT_EQ(bench.give(removed), "ended 1.1 exited, note output_gone, requeued 1 lost");
+  EXPECT_EQ(bench.give(removed), "note output_gone, ended 1.1 lost, requeued 1 lost");
   bench.reports({2, 1}, "loss", 1, 0.5);
   removed.attempt = {2, 1};
-  EXPECT_EQ(bench.give(removed), "ended 2.1 exited, note output_gone, requeued 2 lost")
+  EXPECT_EQ(bench.give(removed), "note output_gone, ended 2.1 lost, requeued 2 lost")
       << "more may have come than was read";
+}
+
+TEST(Engine, ATrialWhoseOutputIsAlwaysGoneIsNotTriedForEver) {
+  EngineConfig config = small_config(1);
+  config.objective.metric = "loss";
+  Bench bench(config);
+  bench.begin();
+  bench.answer(1);
+  for (std::uint32_t attempt = 1; attempt <= 3; ++attempt) {
+    bench.runs({1, attempt});
+    AttemptFinished removed;
+    removed.attempt = {1, attempt};
+    removed.output_gone = true;
+    bench.give(removed);
+    bench.gone({1, attempt});
+  }
+  EXPECT_EQ(bench.trial(1).state, TrialState::failed);
+  EXPECT_EQ(bench.trial(1).reason.find("lost 3 times in a row"), 0U);
 }
 
 }  // namespace

@@ -47,11 +47,16 @@ void StartQueue::clear() {
 }
 
 void StartQueue::learn(const StudyState& state, const TrialStatus& trial) {
-  if (!longest_first_ || trial.attempts.empty()) return;
-  const AttemptStatus& attempt = trial.attempts.back();
+  if (!longest_first_) return;
+  // After a late end a newer attempt may still run.
+  const auto attempt =
+      std::find_if(trial.attempts.rbegin(), trial.attempts.rend(), [](const AttemptStatus& one) {
+        return one.phase == AttemptPhase::ended && one.outcome.succeeded();
+      });
+  if (attempt == trial.attempts.rend()) return;
   // Measured by the shim: differences of wall-clock times may be anything.
   model_.learn(trial.point,
-               static_cast<double>(std::max<std::int64_t>(0, attempt.usage.wall_ms)) / 1000);
+               static_cast<double>(std::max<std::int64_t>(0, attempt->usage.wall_ms)) / 1000);
   // Early knowledge changes much, later little: 5 % more of it is worth a new order.
   if (model_.learned() - ordered_at_ < std::max<std::uint64_t>(1, model_.learned() / 20)) return;
   ordered_at_ = model_.learned();

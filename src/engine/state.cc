@@ -16,24 +16,6 @@ bool open(const AttemptStatus& attempt) {
   return attempt.phase != AttemptPhase::ended || !attempt.released;
 }
 
-/// Whether an end without a recorded start shows that the program had begun.
-bool proves_start(OutcomeKind kind) {
-  switch (kind) {
-    case OutcomeKind::exited:
-    case OutcomeKind::signalled:
-    case OutcomeKind::timed_out:
-    case OutcomeKind::pruned:
-    case OutcomeKind::out_of_memory:
-      return true;
-    case OutcomeKind::start_failed:
-    case OutcomeKind::stopped:
-    case OutcomeKind::lost:
-    case OutcomeKind::preempted:
-      return false;
-  }
-  return false;
-}
-
 }  // namespace
 
 struct StudyState::Applier {
@@ -285,10 +267,12 @@ struct StudyState::Applier {
     for (const MetricPoint& point : r.points) {
       trial.last_metrics[point.name] = point.value;
       if (point.name != state.metric_ || state.metric_.empty()) continue;
+      trial.last_step = point.step;
+      if (!state.keeps_curves_) continue;
       Curve& curve = state.curves_[trial.number];
       curve.trial = trial.number;
       curve.finished = trial.state == TrialState::completed;
-      add_curve_point(curve.points, {point.step, point.value});
+      add_curve_point(curve, {point.step, point.value});
     }
   }
 
@@ -311,6 +295,11 @@ void StudyState::follow(std::string metric) {
   SEEDBED_CHECK(trials_.empty());
   metric_ = std::move(metric);
   metric_chosen_ = true;
+}
+
+void StudyState::keep_curves() {
+  SEEDBED_CHECK(trials_.empty());
+  keeps_curves_ = true;
 }
 
 const TrialStatus* StudyState::trial(TrialNumber number) const {

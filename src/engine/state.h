@@ -48,6 +48,7 @@ struct TrialStatus {
   Timestamp not_before;
   Timestamp finished_at;
   std::map<std::string, double> last_metrics;  ///< latest value by name
+  std::optional<double> last_step;             ///< of the metric that is followed
 };
 
 /// Numbers about the study and its present run, kept up to date by each record so that a decision
@@ -88,6 +89,9 @@ class StudyState {
 
   /// Which metric the curves are of; without it, that of the latest SpaceSet. Call before `apply`.
   void follow(std::string metric);
+  /// Keeps the curves of all trials, for pruners; they take most of the memory. Call before
+  /// `apply`.
+  void keep_curves();
 
   [[nodiscard]] const std::map<TrialNumber, TrialStatus>& trials() const { return trials_; }
   [[nodiscard]] const TrialStatus* trial(TrialNumber number) const;
@@ -138,7 +142,7 @@ class StudyState {
   std::vector<std::string> commands_;  // identities, in order of appearance
   std::uint32_t command_ = 0;          // the present one's position
   std::string metric_;
-  bool metric_chosen_ = false;
+  bool metric_chosen_ = false, keeps_curves_ = false;
   std::vector<Entry> notes_;
 };
 

@@ -44,6 +44,7 @@ MetricsReported reported(TrialNumber trial, const std::string& name,
 
 TEST(StudyState, CurvesAreOfTheObjectiveInOrderOfStepAndARepeatedStepKeepsTheLatest) {
   Folded fold;
+  fold.state.keep_curves();
   fold(space(1, "loss"));
   fold(proposed(1, 1));
   fold(AttemptPlanned{{1, 1}, {}});
@@ -61,6 +62,8 @@ TEST(StudyState, MetricPointsMayComeAfterAllOtherRecords) {
       AllocationReleased{{1, 1}}, TrialFinished{1, TrialState::completed, "", false}};
   const Record points = reported(1, "loss", {{1, 0.5}});
   Folded live, loaded;
+  live.state.keep_curves();
+  loaded.state.keep_curves();
   for (std::size_t i = 0; i < others.size(); ++i) {
     if (i == 3) live(points);
     live(others[i]);
@@ -73,15 +76,17 @@ TEST(StudyState, MetricPointsMayComeAfterAllOtherRecords) {
 }
 
 TEST(StudyState, ACurveStaysBoundedAndKeepsFirstLastLeastAndGreatest) {
-  std::vector<CurvePoint> points;
+  Curve curve;
+  const std::vector<CurvePoint>& points = curve.points;
   const std::size_t all = 3 * StudyState::kCurvePoints;
   for (std::size_t i = 0; i < all; ++i) {
     double value = 1;
     if (i == 777) value = -5;
     if (i == 1333) value = 50;
     if (i == 1335) value = kNan;
-    add_curve_point(points, {static_cast<double>(i), value});
+    add_curve_point(curve, {static_cast<double>(i), value});
     ASSERT_LE(points.size(), StudyState::kCurvePoints);
+    ASSERT_EQ(points.size() + curve.left_out, i + 1);
   }
   EXPECT_EQ(points.front().step, 0);
   EXPECT_EQ(points.back().step, static_cast<double>(all - 1));
@@ -95,13 +100,16 @@ TEST(StudyState, ACurveStaysBoundedAndKeepsFirstLastLeastAndGreatest) {
 
 TEST(StudyState, ANewMetricBeginsNewCurvesUnlessOneWasChosen) {
   Folded fold;
+  fold.state.keep_curves();
   fold(space(1, "loss"));
   fold(proposed(1, 1));
   fold(AttemptPlanned{{1, 1}, {}});
   fold(reported(1, "loss", {{1, 0.5}}));
+  EXPECT_EQ(fold.state.curves().size(), 1U);
   fold(space(2, "acc"));
   EXPECT_TRUE(fold.state.curves().empty());
   Folded chosen;
+  chosen.state.keep_curves();
   chosen.state.follow("acc");
   chosen(space(1, "loss"));
   chosen(proposed(1, 1));
@@ -109,6 +117,17 @@ TEST(StudyState, ANewMetricBeginsNewCurvesUnlessOneWasChosen) {
   chosen(reported(1, "acc", {{1, 0.5}}));
   chosen(space(2, "acc"));
   EXPECT_EQ(chosen.state.curves().size(), 1U);
+}
+
+TEST(StudyState, WithoutPrunersOnlyTheLastStepIsKept) {
+  Folded fold;
+  fold(space(1, "loss"));
+  fold(proposed(1, 1));
+  fold(AttemptPlanned{{1, 1}, {}});
+  fold(reported(1, "loss", {{1, 0.5}, {2, 0.4}}));
+  fold(reported(1, "acc", {{7, 0.5}}));
+  EXPECT_TRUE(fold.state.curves().empty());
+  EXPECT_EQ(fold.state.trial(1)->last_step, 2);
 }
 
 TEST(StudyState, CountsAreOfThePresentSpaceAndCommand) {

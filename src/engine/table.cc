@@ -64,4 +64,21 @@ Ending ending_of(const Outcome& outcome) {
   return Ending::failure;
 }
 
+bool proves_start(OutcomeKind kind) {
+  switch (kind) {
+    case OutcomeKind::exited:
+    case OutcomeKind::signalled:
+    case OutcomeKind::timed_out:
+    case OutcomeKind::pruned:
+    case OutcomeKind::out_of_memory:
+      return true;
+    case OutcomeKind::start_failed:
+    case OutcomeKind::stopped:
+    case OutcomeKind::lost:
+    case OutcomeKind::preempted:
+      return false;
+  }
+  return false;
+}
+
 }  // namespace seedbed

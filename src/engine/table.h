@@ -125,6 +125,8 @@ inline constexpr std::array<std::array<Fate, kEndings>, kAsked> kFates = {{
 
 [[nodiscard]] Asked asked_of(const AttemptStatus& attempt);
 [[nodiscard]] Ending ending_of(const Outcome& outcome);
+/// Whether an end without a recorded start shows that the program had begun.
+[[nodiscard]] bool proves_start(OutcomeKind kind);
 
 // ---- 3. Records about a trial ------------------------------------------------------------------
 

@@ -156,8 +156,11 @@ void ShimLink::push() {
       push_timer_ = loop_.call_after(kPushPeriod, [this] { push(); });
       return;
     }
-    if (sent < 0) {  // reading will find the end and say so
+    if (sent < 0) {
+      // Half of an order is none: whoever cannot be told is spoken to anew. Reading finds the end.
       output_.clear();
+      along_.clear();
+      ::shutdown(socket_.get(), SHUT_RDWR);
       return;
     }
     output_.erase(0, static_cast<std::size_t>(sent));

@@ -49,6 +49,13 @@ AttemptId attempt_of(const Message& message) {
       message);
 }
 
+/// Of a child that nobody has waited for.
+bool has_ended(pid_t child) {
+  siginfo_t info{};
+  const int looked = ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT);
+  return looked != 0 || info.si_pid != 0;
+}
+
 std::uint64_t ms_or_0(const std::optional<Milliseconds>& limit) {
   return limit ? static_cast<std::uint64_t>(std::max<std::int64_t>(1, limit->count())) : 0;
 }
@@ -243,14 +250,17 @@ StartOrder SlotKeeper::order_for_shim(const LaunchOrder& order) const {
 // --- the shim ---
 
 void SlotKeeper::start_process() {
-  auto started = start_shim(context_.shim, context_.study_dir, slot_, socket_path_);
-  if (!started || false_starts_ >= kMaxFalseStarts) {
+  const auto give_up = [this](std::string why) {
     const AttemptId attempt = orders_.front().attempt;
     orders_.pop_front();
     false_starts_ = 0;
-    return refuse(attempt, started ? context_.shim + ": ends at once; does it run by hand?"
-                                   : started.error().message);
+    refuse(attempt, std::move(why));
+  };
+  if (false_starts_ >= kMaxFalseStarts) {
+    return give_up(context_.shim + ": ends at once; does it run by hand?");
   }
+  auto started = start_shim(context_.shim, context_.study_dir, slot_, socket_path_);
+  if (!started) return give_up(started.error().message);
   shim_pid_ = started->pid;
   shim_is_child_ = true;
   context_.log.info("shim_started",
@@ -310,10 +320,18 @@ void SlotKeeper::closed() {
 // spoken to again.
 void SlotKeeper::watch_process(bool reconnect) {
   pidfd_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, shim_pid_, 0)));
-  const bool lives = pidfd_ && (shim_is_child_ || is_running(shim_pid_, shim_ticks_, shim_boot_));
+  const bool lives =
+      shim_is_child_ ? !has_ended(shim_pid_) : is_running(shim_pid_, shim_ticks_, shim_boot_);
   if (!lives) {
     pidfd_.reset();
     later([this] { process_died(); });
+    return;
+  }
+  if (!pidfd_) {  // no descriptor to be had: by looking, then
+    retry_timer_ = context_.loop.call_after(kDeathLimit, [this, reconnect] {
+      retry_timer_.reset();
+      watch_process(reconnect);
+    });
     return;
   }
   const auto stop_watching = [this] {
@@ -410,6 +428,15 @@ void SlotKeeper::claim_refused() {
 
 void SlotKeeper::on_hello(const ShimHello& hello) {
   if (!std::exchange(hello_awaited_, false)) return;
+  if (hello.version != kProtocolVersion) {
+    // Of another version of seedbed: asked by a signal it ends its tree, writes the record and
+    // goes.
+    context_.log.warning("shim_version", {{"slot", std::to_string(slot_)},
+                                          {"version", std::to_string(hello.version)}});
+    ::kill(shim_pid_, SIGTERM);
+    link_.reset();
+    return watch_process(false);
+  }
   false_starts_ = 0;
   const bool has_ours = holding_ && hello.attempt == holding_->attempt;
   if (!has_ours && hello.attempt.trial != 0) {

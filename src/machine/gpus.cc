@@ -137,9 +137,11 @@ GpuReport read_gpus(const std::string& root, const std::string& library) {
   return report;
 }
 
-GpuReport ask_gpus(Milliseconds limit) {
+GpuReport ask_gpus(Milliseconds limit, const std::atomic<bool>* given_up) {
+  constexpr std::size_t kMostOutput = 16 << 20;
   GpuReport silent;
-  const auto answer = run_command({"/proc/self/exe", kGpuReportCommand}, "/", limit);
+  const auto answer =
+      run_command({"/proc/self/exe", kGpuReportCommand}, "/", limit, kMostOutput, given_up);
   if (!answer || answer->exit_code != 0) {
     silent.problem = fmt::format("the GPU driver gave no answer within {}", format_duration(limit));
     return silent;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -50,8 +51,9 @@ struct GpuReport {
                                   const std::string& library = "libnvidia-ml.so.1");
 
 /// The same in a process of its own: this program with the word kGpuReportCommand, which prints
-/// `gpu_report_json(read_gpus())`. Nothing within `limit` is a report with a problem.
-[[nodiscard]] GpuReport ask_gpus(Milliseconds limit);
+/// `gpu_report_json(read_gpus())`. Nothing within `limit` is a report with a problem. `given_up`:
+/// see run_command.
+[[nodiscard]] GpuReport ask_gpus(Milliseconds limit, const std::atomic<bool>* given_up = nullptr);
 inline constexpr const char* kGpuReportCommand = "gpu-report";
 
 [[nodiscard]] std::string gpu_report_json(const GpuReport& report);

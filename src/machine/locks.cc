@@ -10,6 +10,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/check.h"
 #include "base/random.h"
 
 namespace seedbed {
@@ -17,20 +18,47 @@ namespace {
 
 constexpr std::size_t kLongestName = 100;  // of 107 bytes
 
+struct Address {
+  explicit Address(const std::string& name)
+      : length(static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size())) {
+    SEEDBED_CHECK(name.size() <= kLongestName);
+    socket.sun_family = AF_UNIX;
+    std::memcpy(socket.sun_path + 1, name.data(), name.size());  // behind a NUL: abstract
+  }
+  [[nodiscard]] const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&socket); }
+
+  sockaddr_un socket{};
+  socklen_t length;
+};
+
+Descriptor unbound() { return Descriptor(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0)); }
+
 /// Empty: somebody else has bound that name. Any other refusal (a limit on descriptors, say) must
 /// not stop a study: it then lends without excluding others.
 Descriptor bind_name(const std::string& name, bool& held_by_others) {
+  const Address address(name);
   held_by_others = false;
-  Descriptor socket(::socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  std::memcpy(address.sun_path + 1, name.data(), name.size());  // behind a NUL: abstract
-  const auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
-  if (socket && ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), length) != 0) {
+  Descriptor socket = unbound();
+  if (socket && ::bind(socket.get(), address.get(), address.length) != 0) {
     held_by_others = errno == EADDRINUSE;
     socket.reset();
   }
   return socket;
+}
+
+/// Without taking it, not even for a moment: another who wants it just then would be refused.
+bool is_bound(const std::string& name) {
+  const Address address(name);
+  const Descriptor socket = unbound();
+  return socket && ::connect(socket.get(), address.get(), address.length) == 0;
+}
+
+/// Names that are too long end in a hash of the whole.
+std::string fitting(std::string name) {
+  if (name.size() <= kLongestName) return name;
+  const std::string hash = fmt::format("{:016x}", hash_text(name));
+  name.resize(kLongestName - hash.size());
+  return name + hash;
 }
 
 }  // namespace
@@ -49,16 +77,11 @@ std::string MachineLocks::default_name_space() {
 }
 
 std::string MachineLocks::core_name(int core) const {
-  return fmt::format("{}seedbed/core/{}", name_space_, core);
+  return fitting(fmt::format("{}seedbed/core/{}", name_space_, core));
 }
 
 std::string MachineLocks::device_name(const std::string& device) const {
-  std::string name = fmt::format("{}seedbed/gpu/{}", name_space_, device);
-  if (name.size() > kLongestName) {
-    name.resize(kLongestName - 16);
-    name += fmt::format("{:016x}", hash_text(device));
-  }
-  return name;
+  return fitting(fmt::format("{}seedbed/gpu/{}", name_space_, device));
 }
 
 bool MachineLocks::hold(const std::string& name, std::vector<Lock>& taken) {
@@ -104,9 +127,7 @@ void MachineLocks::settle() {
 
 Held MachineLocks::look(const Inventory& inventory, const Held& ours) const {
   const auto held = [this](const std::string& name) {
-    bool held_by_others = false;
-    if (!bound_.contains(name)) bind_name(name, held_by_others);
-    return held_by_others;
+    return !bound_.contains(name) && is_bound(name);
   };
   Held others;
   for (const Device& device : inventory.devices) {

@@ -33,6 +33,24 @@ TEST(MachineLocks, WhatOneHoldsNobodyElseTakes) {
   EXPECT_TRUE(other.take({1, 1}, of_cores({0, 1})).empty());
 }
 
+TEST(MachineLocks, LongNamesAreToldApartByAHashOfTheWhole) {
+  const std::string space = own_space() + std::string(300, 'x');
+  MachineLocks one(space);
+  MachineLocks same(space);
+  MachineLocks other(space + "y");
+  ASSERT_TRUE(one.take({1, 1}, of_cores({0})).empty());
+  EXPECT_FALSE(same.take({1, 1}, of_cores({0})).empty());
+  EXPECT_TRUE(same.take({1, 1}, of_cores({1})).empty());
+  EXPECT_TRUE(other.take({1, 1}, of_cores({0, 1})).empty());
+  Allocation device;
+  device.devices = {{std::string(200, 'd') + "1", 1}};
+  Allocation twin;
+  twin.devices = {{std::string(200, 'd') + "2", 1}};
+  EXPECT_TRUE(one.take({2, 1}, device).empty());
+  EXPECT_TRUE(same.take({2, 1}, twin).empty());
+  EXPECT_FALSE(same.take({3, 1}, device).empty());
+}
+
 TEST(MachineLocks, SharesOfADeviceAreOfOneStudy) {
   MachineLocks one(own_space());
   MachineLocks other(own_space());

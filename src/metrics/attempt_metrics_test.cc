@@ -387,7 +387,9 @@ TEST_F(Attempt, HoldsNoDescriptorBetweenCalls) {
 TEST(Explain, SaysWhichLineGaveWhatByWhichRule) {
   const auto made = explain_lines(
       "hello\nstep=3 loss=0.5 acc is 0.9\n| ret | 7 |\n----\nEpoch 4\nval loss: 1\r{\"a\": 2}\nend",
-      {{"", R"(acc is (?P<acc>\S+))"}, {"", R"(never (?P<never>\d))"}, {"file.csv", ""}});
+      {{"", R"(acc is (?P<acc>\S+))", ""},
+       {"", R"(never (?P<never>\d))", ""},
+       {"file.csv", "", ""}});
   ASSERT_TRUE(made.has_value());
   EXPECT_EQ(made->lines_read, 7u);
   EXPECT_EQ(made->lines_matched, 3u);
@@ -410,7 +412,7 @@ TEST(Explain, KeepsTheFirstLinesOnly) {
   const auto made = explain_lines(text, {}, 10);
   EXPECT_EQ(made->lines.size(), 10u);
   EXPECT_EQ(made->lines_matched, 50u);
-  EXPECT_FALSE(explain_lines("", {{"", "("}}).has_value());
+  EXPECT_FALSE(explain_lines("", {{"", "(", ""}}).has_value());
   EXPECT_EQ(explain_lines("", {})->lines_read, 0u);
 }
 

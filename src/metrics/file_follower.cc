@@ -8,9 +8,9 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 
 #include "base/random.h"
+#include "env/posix/files.h"
 #include "metrics/state_text.h"
 
 namespace seedbed {
@@ -20,20 +20,6 @@ constexpr std::string_view kStateKind = "file1";
 constexpr std::size_t kTailBytes = 256;
 constexpr std::size_t kReadBytes = 256 * 1024;
 constexpr std::size_t kLeastHole = 4096;  // holes begin and end at blocks
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 /// Reads at an offset until `size` bytes, the end or an error (errno in `error`).
 std::size_t read_at(int fd, char* into, std::size_t size, std::uint64_t offset, int& error) {
@@ -85,7 +71,7 @@ FileFollower::Step FileFollower::step(std::vector<ParsedPoint>& points, std::siz
   if (::stat(path_.c_str(), &info) != 0) {
     // Not there yet, or for a moment not there while it is replaced: what is known stays.
     if (errno != ENOENT && errno != ENOTDIR) {
-      notes_.add(fmt::format("cannot be read: {}", std::strerror(errno)));
+      notes_.add(fmt::format("cannot be read: {}", errno_words(errno)));
     }
     caught_up_ = false;
     return {};
@@ -101,7 +87,7 @@ FileFollower::Step FileFollower::step(std::vector<ParsedPoint>& points, std::siz
   }
   const Descriptor file(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (file.get() < 0 || ::fstat(file.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
-    if (errno != ENOENT) notes_.add(fmt::format("cannot be read: {}", std::strerror(errno)));
+    if (errno != ENOENT) notes_.add(fmt::format("cannot be read: {}", errno_words(errno)));
     return {};
   }
   const Seen now = seen_of(info);
@@ -129,7 +115,7 @@ bool FileFollower::read_new(int fd, std::uint64_t size, std::size_t limit,
         std::min<std::uint64_t>({buffer.size(), size - offset_, limit - used}));
     int error = 0;
     const std::size_t got = read_at(fd, buffer.data(), wanted, offset_, error);
-    if (error != 0) notes_.add(fmt::format("cannot be read: {}", std::strerror(error)));
+    if (error != 0) notes_.add(fmt::format("cannot be read: {}", errno_words(error)));
     if (got == 0) return false;
     std::string_view bytes(buffer.data(), got);
     std::size_t hole = find_hole(bytes);

@@ -13,7 +13,7 @@
 namespace seedbed {
 namespace {
 
-constexpr std::string_view kStateKind = "output1";
+constexpr std::string_view kStateKind = "output2";
 constexpr int kMostMatches = 1000;  // of one pattern in one piece
 constexpr std::size_t kMostTableRows = 500;
 constexpr int kPatternRank = 1000;  // a step that a pattern names wins over any other
@@ -268,7 +268,7 @@ std::string OutputLinesParser::state() const {
     state.text(cell.name);
     state.real(cell.value);
   }
-  if (!failure_line_.empty()) state.text(failure_line_);
+  state.text(failure_line_);
   return state.take();
 }
 
@@ -291,7 +291,7 @@ Status OutputLinesParser::restore(std::string_view text) {
     const double value = state.real();
     table_.add(name, value, Rule::table, step_rank(name));
   }
-  failure_line_ = state.at_end() ? "" : state.text();
+  failure_line_ = state.text();
   if (!state.at_end()) {
     return fail(ErrorCode::damaged, "the stored reading position of a log is damaged");
   }

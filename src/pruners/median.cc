@@ -36,7 +36,7 @@ class MedianPruner : public Pruner {
   MedianPruner(const MedianOptions& options, Goal goal) : options_(options), goal_(goal) {}
 
   Verdict judge(const Curve& trial, const std::vector<const Curve*>& peers) const override {
-    if (trial.points.empty() || trial.points.size() < options_.min_iter) return {};
+    if (trial.points.empty() || trial.points.size() + trial.left_out < options_.min_iter) return {};
     const std::optional<double> best = best_of(trial);
     if (!best) return {};
     const double step = trial.points.back().step;

@@ -26,6 +26,7 @@ struct Curve {
   TrialNumber trial = 0;
   bool finished = false;  ///< completed (pruned and failed curves are not peers)
   std::vector<CurvePoint> points;
+  std::uint64_t left_out = 0;  ///< points between these, of a long curve
 
   /// Latest value at or before a step; nothing when there is none.
   [[nodiscard]] std::optional<double> at(double step) const;

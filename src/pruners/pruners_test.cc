@@ -235,6 +235,9 @@ TEST(MedianPruner, CaseK4_GracePeriodLetsALateStarterLive) {
   EXPECT_FALSE(rule->judge(running({9, 9}), pointers(peers)).stop);
   EXPECT_TRUE(rule->judge(running({9, 9, 9}), pointers(peers)).stop);
   EXPECT_FALSE(rule->judge(running({9, 9, 0.01}), pointers(peers)).stop);
+  Curve thinned = running({9, 9});
+  thinned.left_out = 1;
+  EXPECT_TRUE(rule->judge(thinned, pointers(peers)).stop) << "points that are left out count";
 }
 
 TEST(MedianPruner, CaseK4_NeedsEnoughPeersWithAValueAtTheStep) {

@@ -75,10 +75,7 @@ std::string metrics_text(const TrialStatus& trial, const StudyState& state) {
 
 std::string progress_text(const TrialStatus& trial, const StudyState& state) {
   std::string text;
-  const auto curve = state.curves().find(trial.number);
-  if (curve != state.curves().end() && !curve->second.points.empty()) {
-    text = "step " + number_text(curve->second.points.back().step);
-  }
+  if (trial.last_step) text = "step " + number_text(*trial.last_step);
   const std::string metrics = metrics_text(trial, state);
   if (!metrics.empty()) text += (text.empty() ? "" : "  ") + metrics;
   return text;

@@ -65,12 +65,13 @@ void Attempt::start(std::int64_t now) {
   }
   log_ = ::openat(folder_, name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0666);
   if (log_ < 0) {
+    const int error = errno;
     phase_ = Phase::gone;
     locks_.release();
-    if (errno == EEXIST) {
+    if (error == EEXIST) {
       tell_(ClaimRefusedNews{order_.attempt});
     } else {
-      start_failure_ = order_.trial_dir + "/" + name + ": " + error_words(errno);
+      start_failure_ = order_.trial_dir + "/" + name + ": " + error_words(error);
       tell_(DidNotStartNews{order_.attempt, start_failure_});
     }
     return;
@@ -109,7 +110,7 @@ void Attempt::stop(bool pruning, std::int64_t now) {
   if (phase_ == Phase::running) {
     begin_ending(pruning ? Cause::pruned : Cause::stopped,
                  pruning ? order_.prune_grace_ms : order_.grace_ms, now);
-  } else if (phase_ == Phase::ending && !pruning) {
+  } else if ((phase_ == Phase::ending || phase_ == Phase::rest) && !pruning) {
     // Somebody wants it away sooner than a pruned one may take.
     kill_at_ = std::min(kill_at_, now + static_cast<std::int64_t>(order_.grace_ms));
   }
@@ -205,12 +206,13 @@ void Attempt::main_ended(int status, std::int64_t now) {
   record_.stop_asked = was_asked;
   write_record(now);
   tell_(EndedNews{record_});
-  look_at_ = 0;
+  look_at_ = keeper_->active() ? now + kLogPeriodMs : 0;
   // What it left behind is asked to end. After an end of its own accord it has a moment to end by
   // itself: the `tee` of a pipe still writes its last lines.
   const auto grace = static_cast<std::int64_t>(order_.grace_ms);
   rest_at_ = was_asked ? now : now + std::min(kSettleMs, grace / 4);
-  if (!was_asked) kill_at_ = now + grace;
+  // A pruned one may have had longer: its main process, not what is left of it.
+  kill_at_ = was_asked ? std::min(kill_at_, now + grace) : now + grace;
 }
 
 Outcome Attempt::outcome_of(int status) const {
@@ -279,6 +281,7 @@ void Attempt::look_for_life(std::int64_t now) {
     }
     if (alive) last_life_ = now;
     if (now - last_life_ >= limit) {
+      if (keeper_->active()) look_at_ = now + kLogPeriodMs;
       return begin_ending(Cause::silence_limit, order_.grace_ms, now);
     }
     period = std::clamp<std::int64_t>(limit / 8, 10, 1000);

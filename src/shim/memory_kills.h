@@ -5,7 +5,8 @@
 namespace seedbed::shim {
 
 /// Proof that the kernel killed for memory: its count of such kills in our control group (v2 or
-/// v1), or in the whole system where groups do not tell.
+/// v1) has grown. Where groups do not count, nothing is proved; where several trials share the
+/// group, a trial that gets SIGKILL while another is killed for memory is taken for one too.
 class MemoryKills {
  public:
   MemoryKills();

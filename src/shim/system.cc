@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <ctime>
@@ -24,12 +25,16 @@ std::int64_t read_clock_ms(clockid_t clock) {
 std::int64_t monotonic_ms() { return read_clock_ms(CLOCK_MONOTONIC); }
 std::int64_t wall_ms() { return read_clock_ms(CLOCK_REALTIME); }
 
-std::string read_small_file(const char* path) {
+std::string read_small_file(const char* path, std::size_t most) {
   const int file = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (file < 0) return {};
-  std::string text(16384, '\0');
+  std::string text(std::min<std::size_t>(most, 16384), '\0');
   std::size_t length = 0;
-  while (length < text.size()) {
+  for (;;) {
+    if (length == text.size()) {
+      if (length == most) break;
+      text.resize(std::min(most, 2 * length));
+    }
     const ssize_t got = ::read(file, text.data() + length, text.size() - length);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -15,8 +16,8 @@ namespace seedbed::shim {
 [[nodiscard]] std::int64_t monotonic_ms();
 [[nodiscard]] std::int64_t wall_ms();
 
-/// The beginning of a file, at most 16 KiB (of /proc it is all); empty when it cannot be read.
-[[nodiscard]] std::string read_small_file(const char* path);
+/// The beginning of a file, at most `most` bytes; empty when it cannot be read.
+[[nodiscard]] std::string read_small_file(const char* path, std::size_t most = 16384);
 
 /// 0 or the errno.
 [[nodiscard]] int write_all(int descriptor, std::string_view bytes);

@@ -16,6 +16,8 @@
 namespace seedbed::shim {
 namespace {
 
+constexpr std::size_t kMostOfChildren = 32 << 20;  // bytes: more than there can be processes
+
 pid_t pid_of(std::string_view name) {
   pid_t pid = 0;
   const auto read = std::from_chars(name.data(), name.data() + name.size(), pid);
@@ -44,6 +46,15 @@ void children_by_search(pid_t parent, std::vector<pid_t>& found) {
 
 }  // namespace
 
+std::vector<pid_t> pids_in(std::string_view list) {
+  std::vector<pid_t> pids;
+  for (std::size_t blank = list.find(' '); blank != list.npos; blank = list.find(' ')) {
+    if (const pid_t pid = pid_of(list.substr(0, blank)); pid > 0) pids.push_back(pid);
+    list.remove_prefix(blank + 1);
+  }
+  return pids;
+}
+
 std::vector<pid_t> children_of(pid_t parent) {
   static const bool listed =
       ::access("/proc/self/task", X_OK) == 0 &&
@@ -58,14 +69,7 @@ std::vector<pid_t> children_of(pid_t parent) {
   each_number_in(folder, [&](pid_t thread) {  // children belong to the thread that made them
     char path[80];
     std::snprintf(path, sizeof path, "%s/%d/children", folder, thread);
-    const std::string text = read_small_file(path);
-    std::string_view rest = text;
-    while (!rest.empty()) {
-      const std::size_t space = rest.find(' ');
-      if (const pid_t pid = pid_of(rest.substr(0, space)); pid > 0) found.push_back(pid);
-      if (space == std::string_view::npos) break;
-      rest.remove_prefix(space + 1);
-    }
+    for (const pid_t pid : pids_in(read_small_file(path, kMostOfChildren))) found.push_back(pid);
   });
   return found;
 }

@@ -2,6 +2,7 @@
 
 #include <sys/types.h>
 
+#include <string_view>
 #include <vector>
 
 // The processes below the shim. It is a child subreaper: whatever the attempt starts, in whatever
@@ -14,6 +15,10 @@ namespace seedbed::shim {
 [[nodiscard]] std::vector<pid_t> descendants_of(pid_t root);
 
 [[nodiscard]] std::vector<pid_t> children_of(pid_t parent);
+
+/// Of a list as /proc gives it: a blank behind each number. What follows the last blank is half of a
+/// number, and whoever has that one is no business of ours.
+[[nodiscard]] std::vector<pid_t> pids_in(std::string_view list);
 
 /// Whether the process is a command shell, which dies of TERM without passing it on.
 [[nodiscard]] bool is_shell(pid_t pid);

@@ -7,7 +7,8 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
+
+#include "env/posix/files.h"
 
 namespace seedbed {
 namespace {
@@ -39,20 +40,6 @@ bool is_network_type(unsigned long type) {
   }
 }
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor() {
-    if (number_ >= 0) ::close(number_);
-  }
-  [[nodiscard]] int number() const { return number_; }
-
- private:
-  int number_;
-};
-
 int take_lock(int descriptor, int command) {
   struct flock lock = {};
   lock.l_type = F_WRLCK;
@@ -77,7 +64,7 @@ Status judge_locks(const std::string& folder, int first, int second) {
     return fail(ErrorCode::machine,
                 fmt::format("file locks do not work in {} ({}), so the records would not be safe "
                             "there; {}",
-                            folder, std::strerror(first), kRemedy));
+                            folder, errno_words(first), kRemedy));
   }
   if (second == 0) {
     return fail(ErrorCode::machine,
@@ -92,26 +79,25 @@ Status check_locks(const std::string& folder) {
   const std::string path = fmt::format("{}/.lock-probe-{}", folder, ::getpid());
   const Descriptor one(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   const int error = errno;
-  if (one.number() < 0) {
+  if (one.get() < 0) {
     return fail(ErrorCode::machine, fmt::format("cannot write in {}: {}; check its permissions and "
                                                 "the room on the disk, or choose another folder "
                                                 "with --dir",
-                                                folder, std::strerror(error)));
+                                                folder, errno_words(error)));
   }
   const Descriptor two(::open(path.c_str(), O_RDWR | O_CLOEXEC));
   ::unlink(path.c_str());
-  const int first = take_lock(one.number(), F_SETLK);
+  const int first = take_lock(one.get(), F_SETLK);
   // A lock of the open file description excludes locks of a process, even of the same one.
-  const int second = two.number() < 0 ? errno : take_lock(two.number(), F_OFD_SETLK);
+  const int second = two.get() < 0 ? errno : take_lock(two.get(), F_OFD_SETLK);
   return judge_locks(folder, first, second);
 }
 
 Status sync_folder(const std::string& folder) {
   const Descriptor directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // Some file systems cannot sync a folder; their names are then as safe as they get.
-  if (directory.number() < 0 || (::fsync(directory.number()) != 0 && errno != EINVAL)) {
-    return fail(ErrorCode::machine,
-                fmt::format("cannot sync {}: {}", folder, std::strerror(errno)));
+  if (directory.get() < 0 || (::fsync(directory.get()) != 0 && errno != EINVAL)) {
+    return fail(ErrorCode::machine, fmt::format("cannot sync {}: {}", folder, errno_words(errno)));
   }
   return {};
 }

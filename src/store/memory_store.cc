@@ -32,12 +32,15 @@ class MemoryStore : public Store {
     return {};
   }
 
-  Status load(const std::string& metric,
-              const std::function<void(const Entry&)>& take) const override {
+  Status load_records(const std::function<void(const Entry&)>& take) const override {
     for (const Entry& entry : disk_->entries_) {
       if (!std::holds_alternative<MetricsReported>(entry.record)) take(entry);
     }
-    if (metric.empty()) return {};
+    return {};
+  }
+
+  Status load_points(const std::string& metric,
+                     const std::function<void(const Entry&)>& take) const override {
     MetricsReported points;
     for (const Entry& entry : disk_->entries_) {
       const auto* report = std::get_if<MetricsReported>(&entry.record);

@@ -55,6 +55,7 @@ struct Opening {
   std::string study_dir;
   std::string path;
   bool create = false;
+  bool mend = true;
   Journal journal = Journal::wal;
   std::vector<std::string> notes;
 
@@ -165,7 +166,7 @@ Result<OpenedStore> Opening::open() {
   }
   if (const Status locks = check_locks(study_dir); !locks) return propagate(locks);
   Result<sqlite::Database> database = exists ? open_sound() : create_database();
-  if (!database && database.error().code == ErrorCode::damaged) {
+  if (!database && database.error().code == ErrorCode::damaged && mend) {
     auto lost = salvage(study_dir, database.error().message);
     if (!lost) return propagate(lost);
     notes.insert(notes.end(), lost->begin(), lost->end());
@@ -185,14 +186,15 @@ Result<OpenedStore> Opening::open() {
 
 }  // namespace
 
-Result<OpenedStore> open_store_as(const std::string& study_dir, bool create, Journal journal) {
-  Opening opening{study_dir, study_dir + "/" + kDatabaseName, create, journal, {}};
+Result<OpenedStore> open_store_as(const std::string& study_dir, bool create, Journal journal,
+                                  bool mend) {
+  Opening opening{study_dir, study_dir + "/" + kDatabaseName, create, mend, journal, {}};
   return opening.open();
 }
 
-Result<OpenedStore> open_store(const std::string& study_dir, bool create) {
+Result<OpenedStore> open_store(const std::string& study_dir, bool create, bool mend) {
   return open_store_as(study_dir, create,
-                       on_network_disk(study_dir) ? Journal::rollback : Journal::wal);
+                       on_network_disk(study_dir) ? Journal::rollback : Journal::wal, mend);
 }
 
 }  // namespace seedbed

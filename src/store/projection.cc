@@ -220,8 +220,8 @@ Result<Projection> Projection::prepare(const sqlite::Database& database) {
       {&p.trial_finished_,
        "UPDATE trials SET state=?2, reason=?3, metric_missing=?4, finished_ms=?5 WHERE trial=?1"},
       {&p.trial_reopened_,
-       "UPDATE trials SET state='waiting', reason='', metric_missing=0, finished_ms=NULL "
-       "WHERE trial=?1"},
+       "UPDATE trials SET state='waiting', reason='', metric_missing=0, finished_ms=NULL, "
+       "not_before_ms=NULL WHERE trial=?1"},
       {&p.setting_, "INSERT OR REPLACE INTO settings(name, value) VALUES(?,?)"},
       {&p.note_, "INSERT INTO notes(at_ms, trial, kind, text) VALUES(?,?,?,?)"},
   };

@@ -7,13 +7,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <map>
 #include <system_error>
 #include <utility>
 
+#include "env/posix/files.h"
 #include "store/file_system.h"
 #include "store/mend.h"
 #include "store/metric_rows.h"
@@ -65,7 +65,7 @@ Status sync_file(const std::string& path) {
   const bool synced = file >= 0 && ::fsync(file) == 0;
   const int cause = errno;
   if (file >= 0) ::close(file);
-  if (!synced) return fail(ErrorCode::machine, path + ": " + std::strerror(cause));
+  if (!synced) return fail(ErrorCode::machine, path + ": " + errno_words(cause));
   return {};
 }
 

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "env/posix/files.h"
 
 namespace seedbed::sqlite {
 namespace {
@@ -79,7 +80,7 @@ Error error_of(sqlite3* handle, int code) {
   }
   const int system = handle != nullptr ? sqlite3_system_errno(handle) : 0;
   const bool about_files = code_of(code) == ErrorCode::machine && (code & 0xff) != SQLITE_BUSY;
-  if (about_files && system != 0) message += fmt::format(" ({})", std::strerror(system));
+  if (about_files && system != 0) message += fmt::format(" ({})", errno_words(system));
   if (const std::string help = remedy(code); !help.empty()) message += "; " + help;
   return {code_of(code), std::move(message)};
 }

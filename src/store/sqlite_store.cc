@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "env/posix/files.h"
 #include "store/file_system.h"
 #include "store/metric_rows.h"
 #include "store/projection.h"
@@ -53,8 +54,9 @@ class SqliteStore : public Store {
   Status commit(const std::vector<Entry>& entries) override;
   Status sync() override;
   Status in_place() const override;
-  Status load(const std::string& metric,
-              const std::function<void(const Entry&)>& take) const override;
+  Status load_records(const std::function<void(const Entry&)>& take) const override;
+  Status load_points(const std::string& metric,
+                     const std::function<void(const Entry&)>& take) const override;
   Result<std::vector<SourcePosition>> positions(AttemptId attempt) const override;
   Status close() override;
 
@@ -95,7 +97,7 @@ Status SqliteStore::set_up() {
   if (!last) return propagate(last);
   last_id_ = *last;
   if (::stat(database_.path().c_str(), &opened_) != 0) {
-    return fail(ErrorCode::machine, fmt::format("{}: {}", database_.path(), std::strerror(errno)));
+    return fail(ErrorCode::machine, fmt::format("{}: {}", database_.path(), errno_words(errno)));
   }
 
   auto projection = Projection::prepare(database_);
@@ -166,12 +168,12 @@ Status SqliteStore::sync_wal() {
   if (wal_ < 0) {
     wal_ = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
     if (wal_ < 0) {
-      return fail(ErrorCode::machine, fmt::format("{}: {}", path, std::strerror(errno)));
+      return fail(ErrorCode::machine, fmt::format("{}: {}", path, errno_words(errno)));
     }
     if (const Status synced = sync_folder(study_dir_); !synced) return synced;
   }
   if (::fdatasync(wal_) != 0) {
-    return fail(ErrorCode::machine, fmt::format("{}: {}", path, std::strerror(errno)));
+    return fail(ErrorCode::machine, fmt::format("{}: {}", path, errno_words(errno)));
   }
   return {};
 }
@@ -189,8 +191,9 @@ Status SqliteStore::checkpoint() {
                                              SQLITE_CHECKPOINT_PASSIVE, nullptr, nullptr);
   // A reader in the way, or no room for the copy: the WAL holds it all, and the next time will do.
   const int primary = code & 0xff;
+  // SQLite calls a quota and a limit on file sizes errors of writing.
   if (code == SQLITE_OK || primary == SQLITE_BUSY || primary == SQLITE_LOCKED ||
-      primary == SQLITE_FULL) {
+      primary == SQLITE_FULL || code == SQLITE_IOERR_WRITE) {
     return {};
   }
   return tl::unexpected<Error>(sqlite::error_of(checkpointer_.handle(), code));
@@ -232,9 +235,8 @@ Status SqliteStore::in_place() const {
   return {};
 }
 
-Status SqliteStore::load(const std::string& metric,
-                         const std::function<void(const Entry&)>& take) const {
-  const Status read = database_.each(
+Status SqliteStore::load_records(const std::function<void(const Entry&)>& take) const {
+  return database_.each(
       "SELECT id, at_ms, kind, body, sum FROM records ORDER BY id",
       [&](const sqlite::Statement& row) -> Status {
         const std::int64_t id = row.integer(0);
@@ -250,8 +252,11 @@ Status SqliteStore::load(const std::string& metric,
         take(Entry{at, std::move(*record)});
         return {};
       });
-  if (!read || metric.empty()) return read;
-  return load_points(database_, metric, take);
+}
+
+Status SqliteStore::load_points(const std::string& metric,
+                                const std::function<void(const Entry&)>& take) const {
+  return seedbed::load_points(database_, metric, take);
 }
 
 Result<std::vector<SourcePosition>> SqliteStore::positions(AttemptId attempt) const {

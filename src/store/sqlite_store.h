@@ -22,6 +22,6 @@ enum class Journal {
 
 /// `open_store` with the file system's kind given instead of asked; for tests.
 [[nodiscard]] Result<OpenedStore> open_store_as(const std::string& study_dir, bool create,
-                                                Journal journal);
+                                                Journal journal, bool mend = true);
 
 }  // namespace seedbed

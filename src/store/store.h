@@ -28,10 +28,18 @@ class Store {
   /// is gone: what is committed from then on goes to files that nobody finds.
   [[nodiscard]] virtual Status in_place() const { return {}; }
 
-  /// Gives every entry in the order of commitment. Metric points come as MetricsReported entries,
-  /// with the points of `metric` alone (empty: none), after all other entries.
-  [[nodiscard]] virtual Status load(const std::string& metric,
-                                    const std::function<void(const Entry&)>& take) const = 0;
+  /// Gives every entry but MetricsReported, in the order of commitment.
+  [[nodiscard]] virtual Status load_records(
+      const std::function<void(const Entry&)>& take) const = 0;
+  /// Gives the points of one metric as MetricsReported entries, a bounded number in each.
+  [[nodiscard]] virtual Status load_points(const std::string& metric,
+                                           const std::function<void(const Entry&)>& take) const = 0;
+  /// The records, then the points of `metric` (empty: none).
+  [[nodiscard]] Status load(const std::string& metric,
+                            const std::function<void(const Entry&)>& take) const {
+    const Status records = load_records(take);
+    return records && !metric.empty() ? load_points(metric, take) : records;
+  }
 
   /// How far the sources of an attempt had been read.
   [[nodiscard]] virtual Result<std::vector<SourcePosition>> positions(AttemptId attempt) const = 0;
@@ -40,13 +48,15 @@ class Store {
   [[nodiscard]] virtual Status close() = 0;
 };
 
-/// Opens STUDY/study.db for writing, creating it when `create`. Checks integrity, upgrades older
-/// schemas, drops a torn tail (and says so in `dropped`), refuses newer schemas and file systems
-/// whose locks do not work. The caller holds the study's lock.
+/// Opens STUDY/study.db for writing, creating it when `create`. Checks integrity, drops a torn
+/// tail, saves what can be saved of a damaged file (and says so in `notes`), refuses other schemas
+/// and file systems whose locks do not work. The caller holds the study's lock.
 struct OpenedStore {
   std::unique_ptr<Store> store;
   std::vector<std::string> notes;  ///< what was dropped or repaired, for people
 };
-[[nodiscard]] Result<OpenedStore> open_store(const std::string& study_dir, bool create);
+/// Without `mend` a damaged file is an error and stays as it is.
+[[nodiscard]] Result<OpenedStore> open_store(const std::string& study_dir, bool create,
+                                             bool mend = true);
 
 }  // namespace seedbed

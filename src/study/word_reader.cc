@@ -51,7 +51,9 @@ class SpecParser {
     return tl::unexpected(source_.error(offset, message, remedy));
   }
   tl::unexpected<Error> unexpected() const {
-    return error(at_, "unexpected `" + std::string(text_.substr(at_, 1)) + "`",
+    std::size_t length = 1;  // of the whole character
+    while (at_ + length < text_.size() && (text_[at_ + length] & 0xC0) == 0x80) ++length;
+    return error(at_, "unexpected `" + std::string(text_.substr(at_, length)) + "`",
                  "put the value in quotes to mean the text, or a \\ before the character");
   }
   static WordTerm plain_term(std::size_t offset, Value value) {

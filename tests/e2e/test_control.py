@@ -1,6 +1,7 @@
 """Commands that speak to a study: while it runs, and when nothing does."""
 
 import signal
+import time
 
 import pytest
 from conftest import wait_until
@@ -258,6 +259,23 @@ def test_status_of_an_interrupted_study_says_how_to_go_on(box):
     assert run.wait().code == 143
     status = box.run("status", "s")
     assert status.code == 143 and "3 trials wait; to go on: seedbed run --study s" in status.out
+
+
+@pytest.mark.parametrize("act", [("cancel", "8"), ("add", "n=9"), ("retry", "8")])
+def test_what_is_asked_after_a_killed_controller_decides_nothing_in_its_name(box, act):
+    box.write("sweep.yaml", "command: [sh, -c, 'until [ -e go ]; do sleep 0.05; done', x, '{n}']\n"
+                            "parameters: {n: {values: [1, 2, 3, 4, 5, 6, 7, 8]}}\nslots: 2\n"
+                            "limits: {study: 1s}\n")
+    run = box.start("run", "sweep.yaml", "--name", "s")
+    box.wait_for("running", 2)
+    run.kill()
+    # The limit of the killed run passes.
+    began = box.rows("SELECT at_ms FROM records WHERE kind = 'run_started'")[0]["at_ms"]
+    wait_until(lambda: time.time() * 1000 > began + 1100)
+    box.run(*act, "--study", "s")
+    kinds = {row["kind"] for row in box.rows("SELECT kind FROM records")}
+    assert not kinds & {"run_stopping", "attempt_stopping", "run_ended"}
+    box.write("go", "")
 
 
 @pytest.mark.parametrize("words", [("pause",), ("resume",), ("slots", "2"), ("stop",)])

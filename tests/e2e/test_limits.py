@@ -1,9 +1,10 @@
 """Limits of a trial, retries, halt rules and early stopping, as the user sees and asks for them."""
 
 import os
+import pathlib
 import re
 import resource
-
+import time
 
 import pytest
 from conftest import wait_until
@@ -15,6 +16,11 @@ def ends(box):
     """(trial, attempt, outcome, code) of everything that ended."""
     return [tuple(row.values()) for row in box.rows(
         "SELECT trial, attempt, outcome, code FROM attempts ORDER BY trial, attempt")]
+
+
+def cpu_seconds(pid):
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 # The size of a log ----------------------------------------------------------------------------
@@ -347,6 +353,35 @@ def test_case_C7_with_both_rules_nan_and_median_each_take_their_own(box):
     reasons = [row["reason"] for row in box.json("trials", "s")[3:]]
     assert "nan" in reasons[0].lower() and "median" not in reasons[0]
     assert "median" in reasons[1]
+
+
+def test_an_interrupt_does_not_wait_for_the_longer_grace_of_a_pruned_trial(box):
+    box.write("sweep.yaml", """
+command: [sh, -c, 'sh -c "trap \\"\\" TERM; while :; do sleep 0.1; done" & echo loss=nan; exec sleep 1000', x, '{n}']
+parameters: {n: {values: [1]}}
+metric: {name: loss, goal: minimize}
+early_terminate: {type: nan}
+""")
+    run = box.start("run", "sweep.yaml", "--name", "s", "--grace", "300ms")
+    wait_until(lambda: box.states() and box.rows("SELECT 1 FROM attempts WHERE outcome = 'pruned'"))
+    begun = time.monotonic()
+    done = run.wait()
+    # 30 s are the grace of a pruned program, not of what it leaves behind.
+    assert time.monotonic() - begun < 15 and done.code == 0, done.text
+    box.wait_for_no_processes()
+
+
+def test_a_limit_of_many_years_is_no_alarm_at_once(box):
+    box.write("sweep.yaml", "command: [sh, -c, 'until [ -e go ]; do sleep 0.05; done', x, '{n}']\n"
+                            "parameters: {n: {values: [1]}}\nlimits: {study: 150000d}\n")
+    run = box.start("run", "sweep.yaml", "--name", "s")
+    box.wait_for("running")
+    used = cpu_seconds(run.pid)
+    begun = time.monotonic()
+    wait_until(lambda: time.monotonic() - begun > 1)
+    assert cpu_seconds(run.pid) - used < 0.5
+    box.write("go", "")
+    assert run.wait().code == 0
 
 
 def test_a_trial_may_stop_itself_when_it_finds_the_stop_file(box):

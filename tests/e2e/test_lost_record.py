@@ -220,3 +220,23 @@ def test_a_stopped_controller_is_told_and_does_nothing_later(box):
     done = run.wait()
     assert done.code == 0, done.text
     assert list(box.states().values()) == ["completed"] * 3
+
+
+def test_a_trial_that_removes_its_own_folder_is_not_tried_for_ever(box):
+    done = box.run("run", "x=1", "--metric", "loss", "--name", "s", "--", "sh", "-c",
+                   "echo loss=1; rm -rf $SEEDBED_TRIAL_DIR", "x", "{x}")
+    assert done.code == 1, done.text
+    assert box.states() == {1: "failed"}
+    assert [row["outcome"] for row in box.rows("SELECT outcome FROM attempts")] == ["lost"] * 3
+    assert "its folder was removed while it ran" in box.ok("trials", "s").out
+
+
+@pytest.mark.parametrize("act", [("cancel", "1"), ("retry", "1"), ("add", "n=9")])
+def test_a_damaged_record_is_left_to_run(box, act):
+    record = finished_study(box)
+    whole = record.read_bytes()
+    record.write_bytes(whole[:len(whole) - 8192])
+    before = record.read_bytes()
+    done = box.run(*act, "--study", "s")
+    assert done.code == 4 and "seedbed run --study" in done.err, done.text
+    assert record.read_bytes() == before

@@ -259,6 +259,14 @@ TEST(TornStore, CaseI7_BytesBehindTheEndAreNoRecord) {
   }
 }
 
+std::uintmax_t root_page_of_records(const std::string& path) {
+  auto database = sqlite::Database::open(path, sqlite::OpenMode::read);
+  EXPECT_TRUE(database);
+  const auto root = database->integer("SELECT rootpage FROM sqlite_master WHERE name='records'");
+  EXPECT_TRUE(root);
+  return static_cast<std::uintmax_t>(*root);
+}
+
 TEST(TornStore, CaseI7_AnyPageOverwritten) {
   const TempFolder folder;
   const std::string original = folder.path() + "/original";
@@ -269,8 +277,10 @@ TEST(TornStore, CaseI7_AnyPageOverwritten) {
   const auto pages = fs::file_size(original + "/study.db") / 4096;
   ASSERT_GT(pages, 20U);
   Random random(2, 0);
+  const auto root = root_page_of_records(original + "/study.db");
   std::uint64_t least = kTrials, most = 0;
   for (std::uintmax_t page = 1; page < pages; ++page) {
+    if (page + 1 == root) continue;  // the one that leads to all others
     for (const bool zeros : {true, false}) {
       SCOPED_TRACE(std::to_string(page) + (zeros ? " zeros" : " noise"));
       copy_study(original, copy);
@@ -288,10 +298,8 @@ TEST(TornStore, CaseI7_AnyPageOverwritten) {
       if (HasFailure()) return;
     }
   }
-  // One page holds the records of a few trials; only the page that leads to all others may cost
-  // more.
   EXPECT_EQ(most, kTrials);
-  RecordProperty("least_completed", static_cast<int>(least));
+  EXPECT_GE(least, kTrials - 10) << "one page holds the records of a few trials";
 }
 
 TEST(TornStore, CaseI7_WithoutAFirstPageItIsRefusedAndLeftAlone) {

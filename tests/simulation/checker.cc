@@ -216,7 +216,7 @@ void Checker::compare(const Engine& engine, const std::vector<Entry>& entries, b
   require(testing::tally_is_true(state), "the tally is not what counting gives");
   require(engine.placement().lent() <= state.tally().open, "more is lent than is open");
   if (!full) return;
-  Engine fold(options_.config, {});
+  Engine fold(options_.config, pruners_of(options_));
   for (const Entry& entry : entries) fold.apply(entry);
   require(dump(fold.state()) == dump(state), "the state is not the fold of the records:\n" +
                                                  dump(state) + "\n-- fold --\n" +

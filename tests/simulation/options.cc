@@ -113,4 +113,16 @@ std::optional<Point> point_of(const Options& options, std::uint64_t number) {
                 {"g", Value::integer(static_cast<std::int64_t>(value % 3))}}};
 }
 
+std::vector<std::unique_ptr<Pruner>> pruners_of(const Options& options) {
+  std::vector<std::unique_ptr<Pruner>> pruners;
+  if (!options.prunes) return pruners;
+  for (const PrunerSpec& spec :
+       {PrunerSpec{"nan", {}}, PrunerSpec{"median", {{"min_iter", 2}, {"min_trials", 2}}}}) {
+    auto pruner = make_pruner(spec, Goal::maximize);
+    if (!pruner) throw Violation("a pruner cannot be made: " + pruner.error().message);
+    pruners.push_back(std::move(*pruner));
+  }
+  return pruners;
+}
+
 }  // namespace seedbed::simulation

@@ -52,6 +52,8 @@ struct Options {
 
 [[nodiscard]] Options make_options(std::uint64_t seed);
 
+[[nodiscard]] std::vector<std::unique_ptr<Pruner>> pruners_of(const Options& options);
+
 /// The point that a proposal number stands for; nothing for a hole. Depends on the number alone.
 [[nodiscard]] std::optional<Point> point_of(const Options& options, std::uint64_t number);
 

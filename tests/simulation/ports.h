@@ -91,9 +91,12 @@ class SimStore : public Store {
     return done;
   }
   [[nodiscard]] Status sync() override { return store_->sync(); }
-  [[nodiscard]] Status load(const std::string& metric,
-                            const std::function<void(const Entry&)>& take) const override {
-    return store_->load(metric, take);
+  [[nodiscard]] Status load_records(const std::function<void(const Entry&)>& take) const override {
+    return store_->load_records(take);
+  }
+  [[nodiscard]] Status load_points(const std::string& metric,
+                                   const std::function<void(const Entry&)>& take) const override {
+    return store_->load_points(metric, take);
   }
   [[nodiscard]] Result<std::vector<SourcePosition>> positions(AttemptId attempt) const override {
     return store_->positions(attempt);

@@ -34,18 +34,6 @@ struct Life {
   Controller controller;
 };
 
-std::vector<std::unique_ptr<Pruner>> pruners_of(const Options& options) {
-  std::vector<std::unique_ptr<Pruner>> pruners;
-  if (!options.prunes) return pruners;
-  for (const PrunerSpec& spec :
-       {PrunerSpec{"nan", {}}, PrunerSpec{"median", {{"min_iter", 2}, {"min_trials", 2}}}}) {
-    auto pruner = make_pruner(spec, Goal::maximize);
-    if (!pruner) throw Violation("a pruner cannot be made: " + pruner.error().message);
-    pruners.push_back(std::move(*pruner));
-  }
-  return pruners;
-}
-
 Life::Life(Scheduler& scheduler, Random& random, Options& options, Machine& machine,
            Checker& checker, Fate& fate, SimClock& clock, SimLog& log,
            std::shared_ptr<MemoryDisk> disk, Reporter& reporter)
@@ -95,6 +83,7 @@ class World : public Reporter {
   void something_happens();
   void a_fault(std::uint64_t which);
   void somebody_acts(std::uint64_t which);
+  void somebody_records(const Input& input);
   void schedule_life(std::int64_t within_ms);
   [[nodiscard]] std::uint64_t pick(const std::vector<std::uint64_t>& weights);
   [[nodiscard]] std::vector<TrialNumber> some_trials();
@@ -306,8 +295,43 @@ std::vector<TrialNumber> World::some_trials() {
   return trials;
 }
 
+/// `cancel`, `retry` and `add` without a controller: they write what was asked, and decide nothing
+/// in the name of a run that was killed.
+void World::somebody_records(const Input& input) {
+  EngineConfig config = options_.config;
+  config.records_only = true;
+  Engine engine(std::move(config), {});
+  const auto store = make_memory_store(disk_);
+  const Status loaded = store->load_records([&](const Entry& entry) { engine.apply(entry); });
+  if (!loaded) throw Violation("the records cannot be read: " + loaded.error().message);
+  const Decision decision = engine.decide(clock_.wall(), input);
+  if (!decision.actions.empty()) throw Violation("an action without a controller");
+  std::vector<Entry> entries;
+  for (const Record& record : decision.records) {
+    const auto* stopping = std::get_if<AttemptStopping>(&record);
+    if (std::holds_alternative<RunStopping>(record) || std::holds_alternative<RunEnded>(record) ||
+        std::holds_alternative<AttemptPlanned>(record) ||
+        (stopping != nullptr && stopping->cause != StopCause::cancelled)) {
+      throw Violation("decided without a controller: " + std::string(record_word(record)));
+    }
+    entries.push_back({clock_.wall(), record});
+    note("  " + std::visit(testing::RecordText{}, record));
+  }
+  static_cast<void>(store->commit(entries));  // or the disk is full: then nothing was asked
+}
+
 void World::somebody_acts(std::uint64_t which) {
-  if (!life_) return;
+  if (!life_) {
+    note("without a controller");
+    const std::vector<TrialNumber> trials = {1 + random_.below(10), 1 + random_.below(10)};
+    if (which == 4) return somebody_records(CancelAsked{trials});
+    if (which == 5) return somebody_records(RetryAsked{trials});
+    if (which == 6) {
+      const auto number = static_cast<std::int64_t>(random_.below(20));
+      return somebody_records(PointsAdded{{testing::point_of(number, "added")}});
+    }
+    return;
+  }
   Controller& controller = life_->controller;
   switch (which) {
     case 0: {

@@ -11,9 +11,10 @@
 #include <array>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <optional>
 #include <thread>
+
+#include "env/posix/files.h"
 
 extern char** environ;
 
@@ -23,15 +24,19 @@ namespace {
 constexpr Milliseconds kDeathLimit{1000};
 
 /// Reads until the end, the limit or the deadline; true when the end was reached.
-bool read_all(int descriptor, Milliseconds timeout, std::size_t limit, std::string& output) {
+bool read_all(int descriptor, Milliseconds timeout, std::size_t limit,
+              const std::atomic<bool>* given_up, std::string& output) {
+  constexpr Milliseconds kLook{100};  // whether anybody still waits
   const auto deadline = std::chrono::steady_clock::now() + timeout;
   std::array<char, 65536> buffer{};
   for (;;) {
     const auto left =
         std::chrono::duration_cast<Milliseconds>(deadline - std::chrono::steady_clock::now());
     if (left.count() <= 0 || output.size() > limit) return false;
+    if (given_up != nullptr && *given_up) return false;
     pollfd waiting{descriptor, POLLIN, 0};
-    const int ready = poll(&waiting, 1, static_cast<int>(left.count()));
+    const Milliseconds pause = given_up == nullptr ? left : std::min(left, kLook);
+    const int ready = poll(&waiting, 1, static_cast<int>(pause.count()));
     if (ready < 0 && errno != EINTR) return false;
     if (ready <= 0) continue;
     const ssize_t count = read(descriptor, buffer.data(), buffer.size());
@@ -59,10 +64,10 @@ std::optional<int> wait_for(pid_t pid, Milliseconds limit) {
 
 Result<CommandOutput> run_command(const std::vector<std::string>& argv,
                                   const std::string& working_dir, Milliseconds timeout,
-                                  std::size_t output_limit) {
+                                  std::size_t output_limit, const std::atomic<bool>* given_up) {
   int pipe_ends[2];
   if (pipe2(pipe_ends, O_CLOEXEC) != 0) {
-    return fail(ErrorCode::machine, std::string("pipe: ") + std::strerror(errno));
+    return fail(ErrorCode::machine, std::string("pipe: ") + errno_words(errno));
   }
   std::vector<char*> words;
   words.reserve(argv.size() + 1);
@@ -81,10 +86,10 @@ Result<CommandOutput> run_command(const std::vector<std::string>& argv,
   close(pipe_ends[1]);
   if (spawned != 0) {
     close(pipe_ends[0]);
-    return fail(ErrorCode::machine, argv[0] + ": " + std::strerror(spawned));
+    return fail(ErrorCode::machine, argv[0] + ": " + errno_words(spawned));
   }
   CommandOutput result;
-  const bool complete = read_all(pipe_ends[0], timeout, output_limit, result.output);
+  const bool complete = read_all(pipe_ends[0], timeout, output_limit, given_up, result.output);
   close(pipe_ends[0]);
   if (!complete) kill(pid, SIGKILL);
   const auto status = wait_for(pid, complete ? timeout : kDeathLimit);

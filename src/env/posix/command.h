@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <string>
 #include <vector>
 
@@ -15,10 +16,12 @@ struct CommandOutput {
 
 /// Runs a helper program (git, say) to its end and collects its standard output, at most
 /// `output_limit` bytes; killed after `timeout`. No shell; standard error is thrown away, standard
-/// input is empty. Blocks: not for the loop's thread once trials run.
+/// input is empty. Blocks: not for the loop's thread once trials run. `given_up`: becomes true when
+/// nobody waits for the answer any more; then the program is killed soon.
 [[nodiscard]] Result<CommandOutput> run_command(const std::vector<std::string>& argv,
                                                 const std::string& working_dir,
                                                 Milliseconds timeout,
-                                                std::size_t output_limit = 16 << 20);
+                                                std::size_t output_limit = 16 << 20,
+                                                const std::atomic<bool>* given_up = nullptr);
 
 }  // namespace seedbed
