@@ -18,6 +18,9 @@ namespace seedbed::shim {
 /// Whether the process is a command shell, which dies of TERM without passing it on.
 [[nodiscard]] bool is_shell(pid_t pid);
 
+/// The holders of ranks (rank.h) below the process.
+[[nodiscard]] std::vector<pid_t> ranks_below(pid_t root);
+
 /// TERM, and CONT, since a stopped process would not see it.
 void ask_to_end(pid_t pid);
 
