@@ -82,7 +82,12 @@ class RealAttemptSetup : public AttemptSetup {
     order.stop_file = own->at("SEEDBED_STOP");
     order.nice = allocation.cores.empty() && context_.pins;
     order.fingerprint = fmt::format("{:016x}", hash_text(trial.point.identity(), command_hash_));
-    describe(prepared, *own, words, attempt, allocation);
+    const std::vector<std::string> program = order.argv;
+    if (context_.mpi.plan) {
+      order.argv = context_.mpi.plan->words;
+      order.argv.insert(order.argv.end(), program.begin(), program.end());
+    }
+    describe(prepared, program, *own, words, attempt, allocation);
     return prepared;
   }
 
@@ -177,12 +182,18 @@ class RealAttemptSetup : public AttemptSetup {
       if (!value) return tl::unexpected(value.error().with_context("env: " + name));
       own[name] = std::move(*value);
     }
-    add_default_variables(own, base_, threads_for(allocation), words.port);
+    const int ranks = context_.mpi.plan ? context_.mpi.plan->ranks : 1;
+    add_default_variables(own, base_, threads_for(allocation, ranks), words.port);
+    if (context_.mpi.unbind && context_.pins) add_unbinding_variables(own, base_);
     if (context_.devices) {
       for (auto& [name, value] :
            device_variables(*context_.devices, allocation.devices, context_.surroundings)) {
         own[name] = std::move(value);
       }
+    }
+    if (context_.mpi.plan) {
+      const std::string cores = rank_cores(allocation.cores, *context_.mpi.plan);
+      if (!cores.empty()) own["SEEDBED_RANK_CORES"] = cores;
     }
     own["SEEDBED_STUDY_DIR"] = context_.study_dir;
     own["SEEDBED_TRIAL"] = words.trial;
@@ -204,12 +215,19 @@ class RealAttemptSetup : public AttemptSetup {
     return path == base_.end() ? none : path->second;
   }
 
-  void describe(Prepared& prepared, const Variables& own, const CommandContext& words,
-                AttemptId attempt, const Allocation& allocation) {
+  /// `program`: the command without mpirun.
+  void describe(Prepared& prepared, const std::vector<std::string>& program, const Variables& own,
+                const CommandContext& words, AttemptId attempt, const Allocation& allocation) {
     using Json = nlohmann::ordered_json;
     Json details;
     details["argv"] = prepared.order.argv;
-    details["program"] = program_path(prepared.order.argv[0], search_path(own));
+    details["program"] = program_path(program[0], search_path(own));
+    if (context_.mpi.plan) {
+      const RankPlan& plan = *context_.mpi.plan;
+      details["mpi"] = {{"launcher", plan.launcher.resolved},
+                        {"name", plan.launcher.name()},
+                        {"ranks", plan.ranks}};
+    }
     details["cwd"] = prepared.order.working_dir;
     details["env"] = Json::object();
     for (const auto& [name, value] : changes(context_.surroundings, base_, own)) {
@@ -233,7 +251,7 @@ class RealAttemptSetup : public AttemptSetup {
       details["git_commit"] = context_.code.git_commit;
       details["git_dirty"] = context_.code.git_dirty;
     }
-    const std::string file = code_file(prepared.order.argv);
+    const std::string file = code_file(program);
     if (!file.empty()) {
       const std::string hash = hashes_.hash(file);
       details["code_file"] = file;
