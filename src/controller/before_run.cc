@@ -74,8 +74,9 @@ Status check_first_command(const StudySpec& spec, const Sampler& sampler, Attemp
 
 Status prepare_mpi(const StudySpec& spec, const Sampler& sampler, AttemptSetup& dry_setup,
                    const StudyLending& lending, bool try_it, SetupContext& context) {
-  MpiQuestion question{spec, lending.request, lending.inventory, {}, {}, context.working_dir,
-                       {},   ::geteuid() == 0};
+  MpiQuestion question{
+      spec, lending.request, lending.inventory, {}, {}, context.working_dir, {}, ::geteuid() == 0,
+      {}};
   const auto first = prepare_first(spec, sampler, dry_setup);
   if (!first) return propagate(first);
   if (*first && !spec.command.options().shell) question.argv = (**first).order.argv;

@@ -78,7 +78,7 @@ class Finder {
     if (refuses_root(*launcher, variables_, question_.is_root)) {
       return fail(ErrorCode::machine, root_remedy(*launcher));
     }
-    auto shim = find_shim();
+    auto shim = question_.shim.empty() ? find_shim() : Result<std::string>(question_.shim);
     if (!shim) return propagate(shim);
     RankPlan plan;
     plan.launcher = std::move(*launcher);

@@ -38,6 +38,7 @@ struct MpiQuestion {
   std::string working_dir;
   std::string named;  ///< $SEEDBED_MPIRUN; the study's `mpi` goes before it
   bool is_root = false;
+  std::string shim;  ///< `seedbed-shim`; empty: sought, as the launcher does
 };
 
 /// Chooses the launcher: the named one, else the default one, else, where the program is linked

@@ -49,8 +49,8 @@ class FindMpi : public testing::Test {
     ::chmod((folder_ + "/" + name).c_str(), 0755);
   }
   Result<MpiFindings> find(std::vector<std::string> argv, bool is_root = false) {
-    return find_mpi(
-        {spec_, request_, inventory_, std::move(argv), environment_, folder_, "", is_root});
+    return find_mpi({spec_, request_, inventory_, std::move(argv), environment_, folder_, "",
+                     is_root, "/opt/seedbed-shim"});
   }
 
   std::string folder_;
