@@ -63,6 +63,9 @@ class Finder {
       if (own_mpirun) {
         if (Status checked = check_own_mpirun(at); !checked) return propagate(checked);
       }
+      if (!question_.spec.resources.mpi.empty()) {
+        findings_.warnings.emplace_back("resources: `mpi` has no effect without `ranks` above 1");
+      }
       findings_.unbind = own_mpirun || !default_launcher().empty();
       return std::move(findings_);
     }

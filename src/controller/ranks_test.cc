@@ -75,6 +75,20 @@ TEST_F(FindMpi, CaseG9_TheNamedOneGoesBeforeTheDefault) {
   launcher("mine", "Intel(R) MPI Library for Linux* OS, Version 2021.11");
   spec_.resources.mpi = "mine";
   EXPECT_EQ(find({"/bin/true"})->plan->launcher.name(), "Intel MPI 2021.11");
+  request_.ranks = 1;
+  EXPECT_THAT(find({"/bin/true"})->warnings, ElementsAre(HasSubstr("no effect without `ranks`")));
+  request_.ranks = 4;
+  spec_.resources.mpi.clear();
+  const auto by_variable = find_mpi({spec_,
+                                     request_,
+                                     inventory_,
+                                     {"/bin/true"},
+                                     environment_,
+                                     folder_,
+                                     "mine",
+                                     false,
+                                     "/opt/seedbed-shim"});
+  EXPECT_EQ(by_variable->plan->launcher.name(), "Intel MPI 2021.11");
   spec_.resources.mpi = folder_ + "/none";
   EXPECT_THAT(find({"/bin/true"}).error().message, HasSubstr("is not found"));
 }

@@ -32,6 +32,7 @@ bool is_rule(std::string_view line, char character) {
 /// Open MPI's and MPICH's (and Intel's) words about the end of a rank, found by how they begin.
 bool begins_mpi_words(std::string_view line) {
   return line.starts_with("Primary job  terminated") ||
+         line.starts_with("MPI_ABORT was invoked on rank ") ||
          contains(line, " noticed that process rank ") ||
          contains(line, " detected that one or more processes exited with non-zero status") ||
          line.starts_with("=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES");
