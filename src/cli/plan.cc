@@ -48,6 +48,7 @@ struct Plan {
   std::string machine;
   Request request;
   std::uint32_t slots = 1;
+  std::optional<RankPlan> mpi;
   std::vector<std::string> warnings;
   std::vector<std::string> refusals;  ///< why `run` would not start
   std::optional<DoneBefore> before;   ///< in the study of that name, when there is one
@@ -184,6 +185,7 @@ Result<Plan> make_plan(const RunRequest& request, bool yes) {
   context.surroundings = request.surroundings;
   context.host = host_name();
   context.devices = lending->devices;
+  context.pins = !lending->inventory.shared_cores && !lending->inventory.cores.empty();
   context.write_files = false;
   if (!spec.template_file.empty()) {
     auto text = read_file(spec.template_file);
@@ -192,6 +194,12 @@ Result<Plan> make_plan(const RunRequest& request, bool yes) {
   }
   auto setup = make_attempt_setup(spec, context);
   find_refusals(request, yes, **sampler, *setup, context, *lending, plan);
+  if (Status mpi = prepare_mpi(spec, **sampler, *setup, *lending, false, context); !mpi) {
+    plan.refusals.push_back(mpi.error().message);
+  }
+  for (const std::string& warning : context.mpi.warnings) plan.warnings.push_back(warning);
+  plan.mpi = context.mpi.plan;
+  setup = make_attempt_setup(spec, context);
   Placement placement(lending->inventory);
   auto first = first_to_run(spec, **sampler, plan.known, plan.last_known, request.retry_failed,
                             kShownTrials);
@@ -266,9 +274,15 @@ void print_text(const RunRequest& request, const Plan& plan) {
   const StudySpec& spec = request.spec;
   std::string text = fmt::format("{}: {}\n", request.name, plan.trials);
   text += fmt::format("  records   {}\n", request.study_dir);
-  text += fmt::format("  machine   {}; {} at once, {} core{}{} each\n", plan.machine, plan.slots,
+  const int ranks = plan.request.ranks;
+  text += fmt::format("  machine   {}; {} at once, {}{} core{}{} each\n", plan.machine, plan.slots,
+                      ranks > 1 ? fmt::format("{} ranks of ", ranks) : "",
                       number_text(plan.request.cpus), plan.request.cpus == 1 ? "" : "s",
                       gpus_text(plan.request));
+  if (plan.mpi) {
+    text += fmt::format("  MPI       {} ({})\n", one_line(plan.mpi->launcher.resolved),
+                        plan.mpi->launcher.name());
+  }
   if (!spec.objective.metric.empty()) {
     text += fmt::format("  metric    {} ({})\n", one_line(spec.objective.metric),
                         spec.objective.goal == Goal::maximize ? "maximize" : "minimize");
@@ -327,6 +341,9 @@ void print_json(const RunRequest& request, const Plan& plan) {
   json["count"] = plan.count;
   json["slots"] = plan.slots;
   json["machine"] = plan.machine;
+  if (plan.mpi) {
+    json["mpi"] = {{"launcher", plan.mpi->launcher.resolved}, {"name", plan.mpi->launcher.name()}};
+  }
   if (!spec.objective.metric.empty()) {
     json["metric"] = {{"name", spec.objective.metric},
                       {"goal", spec.objective.goal == Goal::maximize ? "maximize" : "minimize"}};

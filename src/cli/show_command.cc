@@ -83,6 +83,7 @@ void print_attempt(const AttemptDetails& attempt) {
                                                       : number_ranges(attempt.allocation.cores)));
   }
   for (const AttemptDetails::LentDevice& device : attempt.devices) line("GPU", gpu_text(device));
+  if (!attempt.mpi.empty()) line("MPI", one_line(attempt.mpi));
   if (!attempt.argv.empty()) line("command", one_line(shell_quote(attempt.argv), 4000));
   if (!attempt.cwd.empty()) line("folder", one_line(attempt.cwd));
   if (!attempt.env.empty()) {
@@ -166,6 +167,7 @@ Json attempt_json(const AttemptDetails& attempt) {
   }
   json["argv"] = attempt.argv;
   json["program"] = attempt.program;
+  if (!attempt.mpi.empty()) json["mpi"] = attempt.mpi;
   json["working_dir"] = attempt.cwd;
   Json env = Json::object();
   for (const auto& variable : attempt.env) {

@@ -104,7 +104,12 @@ class RealAttemptSetup : public AttemptSetup {
     order.stop_file = own->at("SEEDBED_STOP");
     order.nice = allocation.cores.empty() && context_.pins;
     order.fingerprint = fmt::format("{:016x}", hash_text(trial.point.identity(), command_hash_));
-    describe(prepared, *own, words, attempt, allocation);
+    const std::vector<std::string> program = order.argv;
+    if (context_.mpi.plan) {
+      order.argv = context_.mpi.plan->words;
+      order.argv.insert(order.argv.end(), program.begin(), program.end());
+    }
+    describe(prepared, program, *own, words, attempt, allocation);
     return prepared;
   }
 
@@ -194,12 +199,18 @@ class RealAttemptSetup : public AttemptSetup {
       if (!fits) return propagate(fits);
       own[name] = std::move(*value);
     }
-    add_default_variables(own, base_, threads_for(allocation), words.port);
+    const int ranks = context_.mpi.plan ? context_.mpi.plan->ranks : 1;
+    add_default_variables(own, base_, threads_for(allocation, ranks), words.port);
+    if (context_.mpi.unbind && context_.pins) add_unbinding_variables(own, base_);
     if (context_.devices) {
       for (auto& [name, value] :
            device_variables(*context_.devices, allocation.devices, context_.surroundings)) {
         own[name] = std::move(value);
       }
+    }
+    if (context_.mpi.plan) {
+      const std::string cores = rank_cores(allocation.cores, *context_.mpi.plan);
+      if (!cores.empty()) own["SEEDBED_RANK_CORES"] = cores;
     }
     own["SEEDBED_STUDY_DIR"] = context_.study_dir;
     own["SEEDBED_TRIAL"] = words.trial;
@@ -240,12 +251,19 @@ class RealAttemptSetup : public AttemptSetup {
     return path == base_.end() ? none : path->second;
   }
 
-  void describe(Prepared& prepared, const Variables& own, const CommandContext& words,
-                AttemptId attempt, const Allocation& allocation) {
+  /// `program`: the command without mpirun.
+  void describe(Prepared& prepared, const std::vector<std::string>& program, const Variables& own,
+                const CommandContext& words, AttemptId attempt, const Allocation& allocation) {
     using Json = nlohmann::ordered_json;
     Json details;
     details["argv"] = prepared.order.argv;
-    details["program"] = where(prepared.order.argv[0], search_path(own));
+    details["program"] = where(program[0], search_path(own));
+    if (context_.mpi.plan) {
+      const RankPlan& plan = *context_.mpi.plan;
+      details["mpi"] = {{"launcher", plan.launcher.resolved},
+                        {"name", plan.launcher.name()},
+                        {"ranks", plan.ranks}};
+    }
     details["cwd"] = prepared.order.working_dir;
     details["env"] = Json::object();
     for (const auto& [name, value] : changes(context_.surroundings, base_, own)) {
@@ -269,12 +287,13 @@ class RealAttemptSetup : public AttemptSetup {
       details["git_commit"] = context_.code.git_commit;
       details["git_dirty"] = context_.code.git_dirty;
     }
-    describe_code(prepared, details, attempt);
+    describe_code(prepared, program, details, attempt);
     prepared.details_json = details.dump(-1, ' ', false, Json::error_handler_t::replace);
   }
 
-  void describe_code(Prepared& prepared, nlohmann::ordered_json& details, AttemptId attempt) {
-    const auto [program, root] = code_file(prepared.order.argv);
+  void describe_code(Prepared& prepared, const std::vector<std::string>& argv,
+                     nlohmann::ordered_json& details, AttemptId attempt) {
+    const auto [program, root] = code_file(argv);
     if (program.empty()) return;
     const auto files = program_files_.look(program, root);
     details["code_file"] = program;

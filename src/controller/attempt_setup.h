@@ -10,6 +10,7 @@
 #include "controller/code_version.h"
 #include "controller/environment.h"
 #include "controller/ports.h"
+#include "controller/ranks.h"
 #include "machine/devices.h"
 #include "study/study_spec.h"
 
@@ -25,6 +26,7 @@ struct SetupContext {
   CodeVersion code;
   bool pins = false;  ///< trials have cores of their own; one without any runs beside others'
   std::optional<DeviceSet> devices;  ///< empty: devices are not managed
+  MpiFindings mpi;                   ///< how ranks are started
   std::string template_text;         ///< content of `template:`, read at the start
   bool write_files = true;           ///< false for `plan`: nothing is made on disk
 };

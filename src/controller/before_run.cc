@@ -1,6 +1,7 @@
 #include "controller/before_run.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <set>
@@ -69,6 +70,23 @@ Status check_first_command(const StudySpec& spec, const Sampler& sampler, Attemp
               fmt::format("cannot run {}: no program has this name; leave out the quotes: -- {}; "
                           "for a shell line write bash -c '…' or shell: true",
                           one_line(shell_quote(first), kLongest), one_line(trim(first), kLongest)));
+}
+
+Status prepare_mpi(const StudySpec& spec, const Sampler& sampler, AttemptSetup& dry_setup,
+                   const StudyLending& lending, bool try_it, SetupContext& context) {
+  MpiQuestion question{
+      spec, lending.request, lending.inventory, {}, {}, context.working_dir, {}, ::geteuid() == 0,
+      {}};
+  const auto first = prepare_first(spec, sampler, dry_setup);
+  if (!first) return propagate(first);
+  if (*first && !spec.command.options().shell) question.argv = (**first).order.argv;
+  if (*first) question.environment = (**first).order.environment;
+  const auto named = context.surroundings.find("SEEDBED_MPIRUN");
+  if (named != context.surroundings.end()) question.named = named->second;
+  auto findings = find_mpi(question);
+  if (!findings) return propagate(findings);
+  context.mpi = std::move(*findings);
+  return try_it ? try_ranks(context.mpi, question.environment) : Status();
 }
 
 std::vector<std::string> shared_capture_warnings(const StudySpec& spec) {

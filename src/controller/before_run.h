@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "controller/attempt_setup.h"
+#include "controller/lend_machine.h"
 #include "engine/state.h"
 #include "samplers/sampler.h"
 #include "study/study_spec.h"
@@ -24,6 +25,12 @@ namespace seedbed {
 /// The first point of the space must give a command that can run.
 [[nodiscard]] Status check_first_command(const StudySpec& spec, const Sampler& sampler,
                                          AttemptSetup& dry_setup, const SetupContext& context);
+
+/// Finds what the study needs of MPI (ranks.h) and puts it into the context; `dry_setup` has none
+/// yet. With `try_it` ranks are started once.
+[[nodiscard]] Status prepare_mpi(const StudySpec& spec, const Sampler& sampler,
+                                 AttemptSetup& dry_setup, const StudyLending& lending, bool try_it,
+                                 SetupContext& context);
 
 /// Captured files that all trials would write alike: what one wrote may be taken for another's.
 [[nodiscard]] std::vector<std::string> shared_capture_warnings(const StudySpec& spec);

@@ -63,8 +63,8 @@ void add_default_variables(Variables& own, const Variables& base, int threads,
   for (const std::string_view name : kThreadVariables) add(name, std::to_string(threads));
 }
 
-int threads_for(const Allocation& allocation) {
-  return std::max(1, static_cast<int>(std::floor(allocation.cpus + 1e-9)));
+int threads_for(const Allocation& allocation, int ranks) {
+  return std::max(1, static_cast<int>(std::floor(allocation.cpus / ranks + 1e-9)));
 }
 
 std::map<std::string, std::optional<std::string>> changes(const Variables& surroundings,

@@ -27,8 +27,8 @@ using Variables = std::map<std::string, std::string, std::less<>>;
 void add_default_variables(Variables& own, const Variables& base, int threads,
                            const std::string& port);
 
-/// Threads for an allocation: its whole cores, at least one.
-[[nodiscard]] int threads_for(const Allocation& allocation);
+/// Threads for each of so many ranks: its whole cores of the allocation, at least one.
+[[nodiscard]] int threads_for(const Allocation& allocation, int ranks = 1);
 
 /// How `base` with `own` over it differs from the surroundings: the new value, nothing for a
 /// variable that is gone. `base` is a part of the surroundings.

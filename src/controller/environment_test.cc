@@ -44,6 +44,9 @@ TEST(Environment, CaseE1_FractionsOfACoreGetOneThread) {
   EXPECT_EQ(threads_for(allocation), 4);
   allocation.cpus = 2.5;
   EXPECT_EQ(threads_for(allocation), 2);
+  allocation.cpus = 8;
+  EXPECT_EQ(threads_for(allocation, 4), 2);  // each of four ranks
+  EXPECT_EQ(threads_for(allocation, 16), 1);
 }
 
 TEST(Environment, ChangesAreWhatIsAddedChangedAndRemoved) {

@@ -128,6 +128,7 @@ class LocalMetricFeed : public MetricFeed {
     sources.log_path = words.trial_dir + "/attempt-" + std::to_string(attempt.attempt) + ".log";
     sources.client_path = words.trial_dir + "/metrics.jsonl";
     sources.capture = spec_.capture;
+    sources.ranks = spec_.resources.ranks;
     for (const CaptureSpec& capture : spec_.capture) {
       if (capture.file.empty()) continue;
       auto path = CommandTemplate::fill(capture.file, trial.point, words, &spec_.space);

@@ -92,7 +92,7 @@ class StudyRun {
     config_ = std::move(*config);
     config_.request = lending->request;
     config_.sampler_uses_history = sampler_->uses_history();
-    config_.inventory = std::move(lending->inventory);
+    config_.inventory = lending->inventory;
     context_.devices = std::move(lending->devices);
     context_.pins = !config_.inventory.shared_cores && !config_.inventory.cores.empty();
     gpu_report_ = std::move(lending->report);
@@ -114,7 +114,12 @@ class StudyRun {
       if (!text) return tl::unexpected(text.error().with_context("template"));
       context_.template_text = std::move(*text);
     }
-    return check_first_command(spec, *sampler_, *dry_setup(), context_);
+    if (Status found = check_first_command(spec, *sampler_, *dry_setup(), context_); !found) {
+      return found;
+    }
+    Status mpi = prepare_mpi(spec, *sampler_, *dry_setup(), *lending, true, context_);
+    for (const std::string& warning : context_.mpi.warnings) warnings_.push_back(warning);
+    return mpi;
   }
 
   /// One that makes nothing on the disk.

@@ -13,6 +13,7 @@
 
 #include "base/bytes.h"
 #include "base/text.h"
+#include "machine/mpi.h"
 
 namespace seedbed {
 namespace {
@@ -161,6 +162,33 @@ Check program_check(const std::string& name, const std::string& program, const s
   return {name, value, CheckLevel::ok, ""};
 }
 
+Check mpi_check(const std::string& path) {
+  const std::vector<MpiLauncher> found = MpiAsker().launchers(path);
+  if (found.empty()) {
+    return {"MPI", "not found", CheckLevel::ok,
+            "only needed for trials of several ranks: install openmpi-bin"};
+  }
+  Check check{"MPI", "", CheckLevel::ok, ""};
+  MpiVariables variables;
+  for (char** word = environ; *word != nullptr; ++word) {
+    const std::string_view text(*word);
+    variables.emplace(text.substr(0, text.find('=')), "");
+  }
+  for (const MpiLauncher& one : found) {
+    check.value += fmt::format("{}{} at {}", check.value.empty() ? "" : ", ", one.name(), one.path);
+    if (one.resolved != one.path) check.value += fmt::format(" ({})", one.resolved);
+    if (&one == found.data() && found.size() > 1) check.value += ", the default";
+    if (one.kind == MpiKind::unknown) {
+      check.level = CheckLevel::warn;
+      check.remedy = one.path + " --version tells no MPI that is known: it gets no flag but -n";
+    } else if (check.remedy.empty() && refuses_root(one, variables, ::geteuid() == 0)) {
+      check.level = CheckLevel::warn;
+      check.remedy = root_remedy(one);
+    }
+  }
+  return check;
+}
+
 Check terminal_check() {
   if (::isatty(STDOUT_FILENO) != 1) {
     return {"terminal", "none: plain lines instead of the live view", CheckLevel::ok, ""};
@@ -220,8 +248,7 @@ std::vector<Check> examine(const Machine& machine, const DoctorSource& source) {
   checks.push_back(cgroup_check(machine));
   checks.push_back(program_check("python", "python3", path, CheckLevel::warn,
                                  "only needed by Python trials: install python3"));
-  checks.push_back(program_check("MPI", "mpirun", path, CheckLevel::ok,
-                                 "only needed for trials of several ranks: install openmpi-bin"));
+  checks.push_back(mpi_check(path));
   checks.push_back(program_check("Slurm", "sbatch", path, CheckLevel::ok,
                                  "only needed on a cluster; run seedbed on its login node"));
   checks.push_back(terminal_check());

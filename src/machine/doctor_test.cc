@@ -39,8 +39,8 @@ class DoctorTest : public testing::Test {
   }
   ~DoctorTest() override { std::filesystem::remove_all(folder_); }
 
-  void program(const std::string& name, mode_t mode = 0755) {
-    std::ofstream(folder_ + "/" + name) << "#!/bin/sh\n";
+  void program(const std::string& name, mode_t mode = 0755, const std::string& lines = "") {
+    std::ofstream(folder_ + "/" + name) << "#!/bin/sh\n" << lines;
     ::chmod((folder_ + "/" + name).c_str(), mode);
   }
 
@@ -86,6 +86,15 @@ TEST_F(DoctorTest, ProgramsAreFoundAlongThePath) {
   EXPECT_EQ(find(checks, "python").value, folder_ + "/python3");
   EXPECT_THAT(find(checks, "MPI").value, HasSubstr("mpirun.mpich"));
   EXPECT_EQ(find(checks, "Slurm").value, "not found");
+}
+
+TEST_F(DoctorTest, EveryMpiIsToldWithItsVersionTheDefaultFirst) {
+  program("mpirun.mpich", 0755, "echo 'HYDRA build details:'; echo '    Version:     4.0.2'\n");
+  program("mpirun", 0755, "echo 'Intel(R) MPI Library for Linux* OS, Version 2021.11 Build 1'\n");
+  const Check check = find(examine(small_machine(), {folder_, folder_}), "MPI");
+  EXPECT_EQ(check.value, "Intel MPI 2021.11 at " + folder_ +
+                             "/mpirun, the default, MPICH 4.0.2 at " + folder_ + "/mpirun.mpich");
+  EXPECT_EQ(check.level, CheckLevel::ok);
 }
 
 TEST_F(DoctorTest, DiskOfAFolderThatIsNotThereYet) {

@@ -138,10 +138,12 @@ GpuReport read_gpus(const std::string& root, const std::string& library) {
 }
 
 GpuReport ask_gpus(Milliseconds limit, const std::atomic<bool>* given_up) {
-  constexpr std::size_t kMostOutput = 16 << 20;
+  CommandOptions options;
+  options.working_dir = "/";
+  options.timeout = limit;
+  options.given_up = given_up;
   GpuReport silent;
-  const auto answer =
-      run_command({"/proc/self/exe", kGpuReportCommand}, "/", limit, kMostOutput, given_up);
+  const auto answer = run_command({"/proc/self/exe", kGpuReportCommand}, options);
   if (!answer || answer->exit_code != 0) {
     silent.problem = fmt::format("the GPU driver gave no answer within {}", format_duration(limit));
     return silent;

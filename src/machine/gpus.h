@@ -52,7 +52,7 @@ struct GpuReport {
 
 /// The same in a process of its own: this program with the word kGpuReportCommand, which prints
 /// `gpu_report_json(read_gpus())`. Nothing within `limit` is a report with a problem. `given_up`:
-/// see run_command.
+/// see CommandOptions.
 [[nodiscard]] GpuReport ask_gpus(Milliseconds limit, const std::atomic<bool>* given_up = nullptr);
 inline constexpr const char* kGpuReportCommand = "gpu-report";
 

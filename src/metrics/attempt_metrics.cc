@@ -19,6 +19,7 @@ Result<std::unique_ptr<AttemptMetrics>> AttemptMetrics::make(
   for (const AttemptSources::File& file : sources.files) {
     if (added) {
       added = metrics->add_source(file.name, file.path, format_of(file.name), {}, positions);
+      if (added && !file.path.empty()) metrics->sources_.back().of_ranks = sources.ranks > 1;
     }
   }
   if (added) {
@@ -35,7 +36,9 @@ Status AttemptMetrics::add_source(const std::string& name, const std::string& pa
   if (path.empty()) return {};
   Result<std::unique_ptr<MetricParser>> parser = make_parser(format, capture);
   if (!parser) return propagate(parser);
-  Source source{name, std::make_unique<FileFollower>(path, std::move(*parser)), 0, false};
+  Source source;
+  source.name = name;
+  source.follower = std::make_unique<FileFollower>(path, std::move(*parser));
   for (const ReadPosition& position : positions) {
     if (position.source != name) continue;
     std::string_view state = position.state;
@@ -99,12 +102,24 @@ std::optional<MetricsRead> AttemptMetrics::finish(Timestamp now) {
 
 void AttemptMetrics::take(std::size_t rank, std::vector<ParsedPoint>& points, Timestamp now,
                           MetricsRead& read) {
+  Source& source = sources_[rank];
+  if (source.of_ranks && !source.mixed) source.mixed = repeats_step(source, points);
+  if (source.mixed) return;
   for (ParsedPoint& point : points) {
     const auto [owner, fresh] = owner_.try_emplace(point.name, rank);
     if (owner->second < rank) continue;
     owner->second = rank;
     read.samples.push_back({std::move(point.name), point.step, point.value, now});
   }
+}
+
+bool AttemptMetrics::repeats_step(Source& source, const std::vector<ParsedPoint>& points) {
+  for (const ParsedPoint& point : points) {
+    const auto [last, fresh] = source.last_step.try_emplace(point.name, point.step);
+    if (!fresh && point.step <= last->second) return true;
+    last->second = point.step;
+  }
+  return false;
 }
 
 void AttemptMetrics::note_position(Source& source, bool has_points, MetricsRead& read) {
@@ -144,6 +159,11 @@ std::vector<std::string> AttemptMetrics::take_notes() {
   for (Source& source : sources_) {
     for (const std::string& note : source.follower->take_notes()) {
       notes.push_back(source.name + ": " + note);
+    }
+    if (source.mixed) {
+      notes.push_back(source.name +
+                      ": its steps come more than once, as when all ranks write it: its values are "
+                      "not taken; let rank 0 alone write it");
     }
   }
   return notes;

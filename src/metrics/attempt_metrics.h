@@ -47,6 +47,7 @@ struct AttemptSources {
   std::string client_path;  ///< $SEEDBED_METRICS
   std::vector<File> files;
   std::vector<CaptureSpec> capture;  ///< the patterns among them are for the log
+  int ranks = 1;                     ///< processes that may all write the captured files
 };
 
 struct MetricsRead {
@@ -61,6 +62,9 @@ struct MetricsRead {
 /// A name that several sources give belongs to the highest of them: the client's file, then a
 /// captured file (in the order of `capture:`), then the log. From the moment it gives the name,
 /// points of that name from lower sources are dropped; those given before stay.
+///
+/// A captured file of an attempt of several ranks in which a step comes again is taken to be
+/// written by all of them: nothing more is read from it, and a note says so (case G7).
 class AttemptMetrics {
  public:
   /// `positions`: what earlier polls of the same attempt gave, the latest of each source; empty for
@@ -104,7 +108,10 @@ class AttemptMetrics {
   struct Source {
     std::string name;
     std::unique_ptr<FileFollower> follower;
-    std::uint64_t reported_offset = 0;  ///< of the position given last
+    std::uint64_t reported_offset = 0;             ///< of the position given last
+    bool of_ranks = false;                         ///< all ranks may write it
+    bool mixed = false;                            ///< they do
+    std::map<std::string, double> last_step = {};  ///< of each name, where `of_ranks`
     bool inherited = false;  ///< starts where an earlier attempt ended, and has not said so yet
   };
 
@@ -113,6 +120,8 @@ class AttemptMetrics {
                     const std::vector<CaptureSpec>& capture,
                     const std::vector<ReadPosition>& positions);
   void take(std::size_t rank, std::vector<ParsedPoint>& points, Timestamp now, MetricsRead& read);
+  /// Whether a step of these points has been before.
+  static bool repeats_step(Source& source, const std::vector<ParsedPoint>& points);
   void note_position(Source& source, bool has_points, MetricsRead& read);
 
   std::vector<Source> sources_;                            ///< highest rank first

@@ -222,7 +222,8 @@ class Attempt : public Folder {
     sources_ = {path("attempt-1.log"),
                 path("metrics.jsonl"),
                 {{"out/progress.csv", path("progress.csv")}},
-                {}};
+                {},
+                1};
     make({});
   }
   void make(const std::vector<ReadPosition>& positions) {
@@ -360,6 +361,22 @@ TEST_F(Attempt, NotesNameTheirSource) {
   poll();
   EXPECT_THAT(metrics_->take_notes(),
               ElementsAre(AllOf(HasSubstr("out/progress.csv: "), HasSubstr("more fields"))));
+  EXPECT_THAT(metrics_->take_notes(), IsEmpty());
+}
+
+TEST_F(Attempt, CaseG7_AFileThatAllRanksWriteIsReportedAndNotRead) {
+  append("progress.csv", "step,loss\n1,0.5\n1,9\n2,0.4\n");
+  EXPECT_THAT(poll(), ElementsAre("loss@1=0.5", "loss@1=9", "loss@2=0.4"));  // one process may
+  sources_.ranks = 2;
+  make({});
+  EXPECT_THAT(poll(), IsEmpty());
+  append("progress.csv", "3,0.3\n");
+  append("attempt-1.log", "acc=1\n");
+  EXPECT_THAT(poll(), ElementsAre("acc@1=1"));
+  EXPECT_THAT(metrics_->take_notes(), Contains(HasSubstr("let rank 0 alone write it")));
+  rewrite("progress.csv", "step,loss\n1,0.5\n2,0.4\n");
+  make({});
+  EXPECT_THAT(poll(), ElementsAre("loss@1=0.5", "loss@2=0.4", "acc@1=1"));
   EXPECT_THAT(metrics_->take_notes(), IsEmpty());
 }
 

@@ -128,9 +128,19 @@ void OutputLinesParser::piece(std::string_view text, bool whole, std::vector<Par
   give(row_, context_, points);
 }
 
-/// `[1,2]<stdout>:text` of Open MPI's --tag-output: takes the mark off; whether the rank is not 0.
+/// `[rank 2] text`, as seedbed's own ranks mark their lines, or `[1,2]<stdout>:text` of Open MPI's
+/// --tag-output: takes the mark off; whether the rank is not 0.
 bool OutputLinesParser::of_other_rank(std::string_view& text) {
   if (text.size() < 8 || text[0] != '[') return false;
+  constexpr std::string_view kOurs = "[rank ";
+  if (text.starts_with(kOurs)) {
+    const std::size_t end = text.find_first_not_of("0123456789", kOurs.size());
+    if (end == std::string_view::npos || end == kOurs.size() || text[end] != ']') return false;
+    const std::string_view rank = text.substr(kOurs.size(), end - kOurs.size());
+    const bool other = rank.find_first_not_of('0') != rank.npos;
+    text.remove_prefix(end + 1);
+    return other;
+  }
   std::size_t at = text.find_first_not_of("0123456789", 1);
   if (at == std::string_view::npos || at == 1 || text[at] != ',') return false;
   const std::size_t rank_at = at + 1;

@@ -24,7 +24,8 @@ namespace seedbed {
 /// group whose name is a step is the step of its match; a match with nothing else sets the step
 /// for the following pieces, as a piece that is only a step does (`Epoch 3/10`).
 ///
-/// Where a launcher marks the lines with ranks (`[1,2]<stdout>:`), only rank 0 gives metrics.
+/// Where the lines are marked with ranks (`[rank 2] `, `[1,2]<stdout>:`), only rank 0 gives
+/// metrics.
 class OutputLinesParser : public MetricParser {
  public:
   /// What gave the points `from`... to the end of the list.

@@ -326,6 +326,17 @@ TEST(OutputLines, CaseD7_FindsTheTextThatMeansFailure) {
   EXPECT_FALSE(make_parser(SourceFormat::output_lines, {{"", "", "("}}));
 }
 
+TEST(OutputLines, CaseG7_LinesOfTheRanksThatSeedbedStartsAreToldApart) {
+  const auto parser = parser_of(SourceFormat::output_lines);
+  std::vector<ParsedPoint> points;
+  parser->feed("loss=0.5\n[rank 1] loss=9\n[rank 12] epoch 7\n[rank 0] acc=1\nloss=0.4\n", points);
+  EXPECT_THAT(show(points), ElementsAre("loss@1=0.5", "acc@1=1", "loss@2=0.4"));
+  EXPECT_THAT(parser->take_notes(), IsEmpty());
+  points.clear();
+  parser->feed("[rank x] b=2\n[rank 1 c=3\n", points);
+  EXPECT_THAT(show(points), ElementsAre("b@1=2", "c@1=3"));
+}
+
 TEST(OutputLines, CaseD7_SeesTracebacks) {
   const auto seen = [](std::string_view text) {
     const auto parser = parser_of(SourceFormat::output_lines);

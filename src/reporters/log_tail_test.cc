@@ -25,6 +25,30 @@ TEST(LastLines, CaseC2_OfAProgressBarOnlyTheLastState) {
   EXPECT_EQ(last_lines("dos\r\nline\r\n", 3), (Lines{"dos", "line"}));
 }
 
+TEST(LastLines, OfRanksTheCauseAndNotWhatMpirunSaysBelow) {
+  const std::string rule(74, '-'), doubled(83, '=');
+  const std::string open_mpi =
+      rule + "\nPrimary job  terminated normally, but 1 process returned\n" +
+      "a non-zero exit code. Per user-direction, the job has been aborted.\n" + rule + "\n" + rule +
+      "\nmpirun noticed that process rank 1 with PID 0 on node vm exited on "
+      "signal 9 (Killed).\n" +
+      rule + "\n";
+  const std::string mpich =
+      "\n" + doubled +
+      "\n=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES\n"
+      "=   EXIT CODE: 9\n" +
+      doubled +
+      "\nYOUR APPLICATION TERMINATED WITH THE EXIT STRING: Killed (signal 9)\n"
+      "Please see the FAQ page for debugging suggestions\n";
+  EXPECT_EQ(last_lines("[rank 1] ValueError: bad\n" + open_mpi, 3),
+            (Lines{"[rank 1] ValueError: bad"}));
+  EXPECT_EQ(last_lines("[rank 1] ValueError: bad\n" + mpich, 3),
+            (Lines{"[rank 1] ValueError: bad"}));
+  EXPECT_EQ(last_lines("a\n" + open_mpi + "loss=0\n", 3), (Lines{"a", "loss=0"}));
+  EXPECT_EQ(last_lines(open_mpi, 1), (Lines{rule})) << "nothing else to show";
+  EXPECT_EQ(last_lines(rule + "\n| a | 1 |\n" + rule + "\n", 2), (Lines{"| a | 1 |", rule}));
+}
+
 TEST(LogTail, ReadsTheEndOfABigLogAndNothingOfAMissingOne) {
   const std::string dir =
       std::filesystem::temp_directory_path() / ("seedbed-tail-" + std::to_string(::getpid()));

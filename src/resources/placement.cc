@@ -272,6 +272,21 @@ std::optional<Allocation> Placement::place(const Request& request) const {
   return allocation;
 }
 
+std::string Placement::too_many_ranks(const Request& request) const {
+  const std::size_t cores = inventory_->cores.size();
+  // A share that is short to write: 0.5, 0.25, 0.1.
+  double share = 1;
+  for (const double smaller : {0.5, 0.25, 0.2, 0.1, 0.05, 0.02, 0.01}) {
+    share = smaller;
+    if (share * request.ranks <= static_cast<double>(cores)) break;
+  }
+  return fmt::format(
+      "its {} ranks of {} core{} each need {}, {} {} usable; allow ranks to share a core with "
+      "resources: {{cpus: {}}}, or ask for fewer ranks",
+      request.ranks, amount(request.cpus), request.cpus == 1 ? "" : "s",
+      amount(request.cpus * request.ranks), cores, cores == 1 ? "is" : "are", amount(share));
+}
+
 Status Placement::can_ever_fit(const Request& request) const {
   const auto refuse = [](const std::string& why) {
     return fail(ErrorCode::machine, "one trial is larger than the machine: " + why);
@@ -286,6 +301,7 @@ Status Placement::can_ever_fit(const Request& request) const {
                             amount(request.gpus)));
   }
   if (pins() && to_micro(cpus) > static_cast<Micro>(inventory_->cores.size()) * kWhole) {
+    if (request.ranks > 1) return refuse(too_many_ranks(request));
     return refuse(
         fmt::format("it needs {} core{}, {} {} usable; ask for fewer with --cpus, or "
                     "share cores with --slots N",

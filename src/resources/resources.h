@@ -154,6 +154,7 @@ class Placement {
   [[nodiscard]] std::optional<SlotNumber> free_slot() const;
   [[nodiscard]] std::string named_shortage(const Request& request) const;
   [[nodiscard]] std::string held_text() const;
+  [[nodiscard]] std::string too_many_ranks(const Request& request) const;
   void book_core(int number, Micro amount);
   void book(const Allocation& allocation, int sign);
 

@@ -327,6 +327,13 @@ TEST(Placement, CanEverFitStatesBothNumbers) {
   request.named["tokens"] = 1;
   EXPECT_NE(message(request).find("needs 1 of `tokens`, there are 0"), std::string::npos);
   request = cpus(1);
+  request.ranks = 6;  // case G1
+  EXPECT_NE(message(request).find("its 6 ranks of 1 core each need 6, 4 are usable"),
+            std::string::npos);
+  EXPECT_NE(message(request).find("resources: {cpus: 0.5}"), std::string::npos);
+  request.ranks = 17;
+  EXPECT_NE(message(request).find("resources: {cpus: 0.2}"), std::string::npos);
+  request = cpus(1);
   request.ranks = 0;
   EXPECT_NE(message(request), "");
   Inventory shared = inventory;

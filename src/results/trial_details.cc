@@ -60,6 +60,13 @@ void take_details(const std::string& text, AttemptDetails& attempt) {
   }
   attempt.cwd = text_of(details, "cwd");
   attempt.program = text_of(details, "program");
+  if (const auto mpi = details.find("mpi"); mpi != details.end() && mpi->is_object()) {
+    const auto ranks = mpi->find("ranks");
+    attempt.mpi = fmt::format("{} ({})", text_of(*mpi, "launcher"), text_of(*mpi, "name"));
+    if (ranks != mpi->end() && ranks->is_number_integer()) {
+      attempt.mpi += fmt::format(", {} ranks", ranks->get<int>());
+    }
+  }
   attempt.git_commit = text_of(details, "git_commit");
   attempt.code_file = text_of(details, "code_file");
   attempt.code_hash = text_of(details, "code_hash");

@@ -29,6 +29,7 @@ struct AttemptDetails {
   std::vector<std::string> argv;
   std::string cwd;
   std::string program;  ///< full path
+  std::string mpi;      ///< of several ranks: `/usr/bin/orterun (Open MPI 4.1.4), 4 ranks`
   struct Variable {
     std::string name;
     std::optional<std::string> value;  ///< nothing: taken out of the environment

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "protocol/exit_record_text.h"
+#include "shim/rank_file.h"
 #include "shim/spawn.h"
 #include "shim/start_diagnosis.h"
 #include "shim/system.h"
@@ -157,6 +158,14 @@ void Attempt::begin_ending(Cause cause, std::uint64_t grace_ms, std::int64_t now
         ::open(order_.stop_file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (file >= 0) ::close(file);
   }
+  // mpirun would kill the ranks a second after TERM: they are asked in its place, and have all the
+  // time there is.
+  const std::vector<pid_t> ranks = ranks_below(pid_);
+  if (!ranks.empty()) {
+    for (const pid_t rank : ranks) ask_to_end(rank);
+    rest_at_ = 0;
+    return;
+  }
   // A shell's children are listed before it dies of TERM, and asked after it, so that it cannot go
   // on with its next command.
   const std::vector<pid_t> commands = is_shell(pid_) ? children_of(pid_) : std::vector<pid_t>();
@@ -205,6 +214,10 @@ void Attempt::main_ended(int status, std::int64_t now) {
   record_.peak_memory = peak_kb_ * 1024;
   record_.stop_asked = was_asked;
   write_record(now);
+  if (const std::string library = rank_facts().foreign_library; !library.empty()) {
+    note("every rank was rank 0 of 1: " + order_.argv[0] + " started them, and the program uses " +
+         library + ", which is another MPI's; name its mpirun (resources: {mpi: ...})");
+  }
   tell_(EndedNews{record_});
   look_at_ = keeper_->active() ? now + kLogPeriodMs : 0;
   // What it left behind is asked to end. After an end of its own accord it has a moment to end by
@@ -229,12 +242,27 @@ Outcome Attempt::outcome_of(int status) const {
     case Cause::none:
       break;
   }
+  const RankFacts facts = rank_facts();
+  if (status != 0 && facts.first_end) {
+    const RankFacts::End& end = *facts.first_end;
+    const bool killed = end.kind == OutcomeKind::signalled && end.code == SIGKILL;
+    return {killed && kills_.grew() ? OutcomeKind::out_of_memory : end.kind, end.code,
+            "rank " + std::to_string(end.rank)};
+  }
   if (WIFEXITED(status)) {
     const bool no_program = code == 126 || code == 127;
     return {OutcomeKind::exited, code, no_program ? explain_exit_127(order_) : ""};
   }
   if (code == SIGKILL && kills_.grew()) return {OutcomeKind::out_of_memory, code, ""};
   return {OutcomeKind::signalled, code, ""};
+}
+
+RankFacts Attempt::rank_facts() const {
+  const int file = ::openat(folder_, file_of(order_, ".ranks").c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0) return {};
+  const std::string text = read_small_file(("/proc/self/fd/" + std::to_string(file)).c_str());
+  ::close(file);
+  return parse_rank_facts(text);
 }
 
 void Attempt::write_record(std::int64_t now) {

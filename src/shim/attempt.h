@@ -13,6 +13,7 @@
 #include "shim/held_locks.h"
 #include "shim/log_keeper.h"
 #include "shim/memory_kills.h"
+#include "shim/rank_file.h"
 
 namespace seedbed::shim {
 
@@ -75,6 +76,7 @@ class Attempt {
   void kill_all(std::int64_t now);
   void main_ended(int status, std::int64_t now);
   [[nodiscard]] Outcome outcome_of(int status) const;
+  [[nodiscard]] RankFacts rank_facts() const;
   void write_record(std::int64_t now);
   void look_for_life(std::int64_t now);
   void note(std::string text) const;

@@ -5,8 +5,10 @@
 #include <cstdlib>
 #include <string>
 
+#include "shim/rank.h"
 #include "shim/slot_holder.h"
 
+// seedbed-shim rank PROGRAM ARGUMENTS…: one rank of a trial, see rank.h.
 // seedbed-shim STUDY slot N: holds one slot of a study. Started by seedbed itself, with the
 // controller's socket as descriptor 3 and, in SEEDBED_SHIM_SOCKET, the path to listen on.
 
@@ -26,6 +28,9 @@ void open_standard_files() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc > 2 && std::string(argv[1]) == seedbed::shim::kRankWord) {
+    return seedbed::shim::run_rank(argv + 2);
+  }
   if (argc != 4 || std::string(argv[2]) != "slot" || ::fcntl(kControllerSocket, F_GETFD) < 0) {
     std::fprintf(
         stderr, "seedbed-shim: started by seedbed for each slot of a study; not for use by hand\n");

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "base/proc_stat.h"
+#include "shim/rank.h"
 #include "shim/system.h"
 
 namespace seedbed::shim {
@@ -42,6 +43,13 @@ void children_by_search(pid_t parent, std::vector<pid_t>& found) {
     const auto stat = parse_proc_stat(read_small_file(path));
     if (stat && stat->parent == parent) found.push_back(pid);
   });
+}
+
+std::string program_of(pid_t pid) {
+  char path[40], target[512];
+  std::snprintf(path, sizeof path, "/proc/%d/exe", pid);
+  const ssize_t length = ::readlink(path, target, sizeof target);
+  return length <= 0 ? std::string() : std::string(target, static_cast<std::size_t>(length));
 }
 
 }  // namespace
@@ -83,17 +91,30 @@ std::vector<pid_t> descendants_of(pid_t root) {
 }
 
 bool is_shell(pid_t pid) {
-  char path[40], target[512];
-  std::snprintf(path, sizeof path, "/proc/%d/exe", pid);
-  const ssize_t length = ::readlink(path, target, sizeof target);
-  if (length <= 0) return false;
-  std::string_view name(target, static_cast<std::size_t>(length));
-  name.remove_prefix(name.rfind('/') + 1);
+  const std::string program = program_of(pid);
+  const std::string_view name = std::string_view(program).substr(program.rfind('/') + 1);
   for (const std::string_view shell : {"sh", "bash", "dash", "ash", "busybox", "zsh", "ksh", "mksh",
                                        "ksh93", "fish", "csh", "tcsh", "zsh5", "yash"}) {
     if (name == shell) return true;
   }
   return false;
+}
+
+std::vector<pid_t> ranks_below(pid_t root) {
+  const std::string own = program_of(::getpid());
+  std::vector<pid_t> ranks;
+  for (const pid_t pid : descendants_of(root)) {
+    if (own.empty() || program_of(pid) != own) continue;
+    char path[40];
+    std::snprintf(path, sizeof path, "/proc/%d/cmdline", pid);
+    const std::string words = read_small_file(path);
+    const std::size_t first = words.find('\0');
+    if (first != std::string::npos &&
+        words.compare(first + 1, 5, std::string(kRankWord) + '\0') == 0) {
+      ranks.push_back(pid);
+    }
+  }
+  return ranks;
 }
 
 void stop_tree(pid_t root) {

@@ -16,12 +16,15 @@ namespace seedbed::shim {
 
 [[nodiscard]] std::vector<pid_t> children_of(pid_t parent);
 
-/// Of a list as /proc gives it: a blank behind each number. What follows the last blank is half of a
-/// number, and whoever has that one is no business of ours.
+/// Of a list as /proc gives it: a blank behind each number. What follows the last blank is half of
+/// a number, and whoever has that one is no business of ours.
 [[nodiscard]] std::vector<pid_t> pids_in(std::string_view list);
 
 /// Whether the process is a command shell, which dies of TERM without passing it on.
 [[nodiscard]] bool is_shell(pid_t pid);
+
+/// The holders of ranks (rank.h) below the process.
+[[nodiscard]] std::vector<pid_t> ranks_below(pid_t root);
 
 /// TERM, and CONT, since a stopped process would not see it.
 void ask_to_end(pid_t pid);

@@ -89,19 +89,24 @@ Status read_memory(ReadContext& context, const YamlNode& node, ResourceSpec& res
 Status read_ranks(ReadContext& context, const YamlNode& node, ResourceSpec& resources) {
   Result<std::uint64_t> ranks = read_count(context, node, "`ranks`", 1, 1'000'000);
   if (!ranks) return propagate(ranks);
-  if (*ranks > 1) {
-    return context.error(node, "`resources.ranks` above 1 is not available yet",
-                         "it needs launcher: mpi");
-  }
   resources.ranks = static_cast<int>(*ranks);
   return {};
 }
 
+Status read_mpi(ReadContext& context, const YamlNode& node, ResourceSpec& resources) {
+  Result<std::string> mpi = read_text(context, node, "`mpi`", "write mpi: mpirun.mpich");
+  if (!mpi) return propagate(mpi);
+  if (mpi->empty()) return context.error(node, "`mpi` is empty", "write mpi: mpirun.mpich");
+  resources.mpi = *mpi;
+  return {};
+}
+
 constexpr Key<ResourceSpec> kResourceKeys[] = {
-    {"cpus", "cores of one trial; fractions share a core; 1", read_cpus},
+    {"cpus", "cores of one trial, with `ranks` of each rank; fractions share a core; 1", read_cpus},
     {"gpus", "devices of one trial: 1, a share of one (0.2), or {memory: 8GiB}", read_gpus},
     {"memory", "memory of one trial: `4GiB`", read_memory},
-    {"ranks", "MPI ranks of one trial; only 1 for now", read_ranks},
+    {"ranks", "MPI ranks of one trial: it is started with mpirun; 1", read_ranks},
+    {"mpi", "the mpirun for `ranks`, as a name or a path; the one that fits the program", read_mpi},
 };
 
 // Any other key is a resource of that name, unless it looks like a slip.

@@ -568,7 +568,6 @@ TEST(StudyReader, FeaturesToComeAreRefusedByName) {
       {"metrics: [a, b]", "`metrics` is not available yet"},
       {"scheduler: {engine: optuna}", "`scheduler` is not available yet"},
       {"metric: {name: x, target: 3}", "`target` is not available yet"},
-      {"resources: {ranks: 4}", "`resources.ranks` above 1 is not available yet"},
       {"resources: [{cpus: 1}, {cpus: 2}]",
        "a list of `resources` to choose from is not available"},
   };

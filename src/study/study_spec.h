@@ -33,6 +33,7 @@ struct ResourceSpec {
   std::uint64_t gpu_memory = 0;  ///< bytes of one device; 0: not asked
   std::uint64_t memory = 0;
   int ranks = 1;
+  std::string mpi;  ///< the mpirun that starts ranks; empty: the one that fits
   std::map<std::string, double> named;
 };
 

@@ -311,6 +311,8 @@ std::string resources_text(const StudySpec& spec) {
     parts.push_back("gpus: {memory: " + std::to_string(resources.gpu_memory) + "}");
   }
   if (resources.memory != 0) parts.push_back("memory: " + std::to_string(resources.memory));
+  if (resources.ranks != 1) parts.push_back("ranks: " + std::to_string(resources.ranks));
+  if (!resources.mpi.empty()) parts.push_back("mpi: " + in_quotes(resources.mpi));
   for (const auto& [name, amount] : resources.named) {
     parts.push_back(in_quotes(name) + ": " + plain_number(amount));
   }

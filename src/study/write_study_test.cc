@@ -88,7 +88,8 @@ std::string show(const StudySpec& spec) {
           std::to_string(spec.slots.value_or(0)) + "\n";
   text += std::to_string(spec.resources.cpus.value_or(-1)) + " " +
           std::to_string(spec.resources.gpus) + " " + std::to_string(spec.resources.gpu_memory) +
-          " " + std::to_string(spec.resources.memory) + " " + show(spec.resources.named) + "\n";
+          " " + std::to_string(spec.resources.memory) + " " + std::to_string(spec.resources.ranks) +
+          " " + spec.resources.mpi + " " + show(spec.resources.named) + "\n";
   for (const auto& limit : {spec.limits.time, spec.limits.silence, spec.limits.study}) {
     text += std::to_string(limit ? limit->count() : -1) + " ";
   }
@@ -141,7 +142,7 @@ sampler_seed: 18446744073709551615
 order: shuffled
 run_cap: 12
 slots: 4
-resources: {cpus: 0.5, gpus: 0.25, memory: 4GiB, licence: 2}
+resources: {cpus: 0.5, gpus: 0.25, memory: 4GiB, ranks: 4, mpi: "mpirun, mine", licence: 2}
 limits: {time: 90, silence: 1.5h, study: 2d, log: 10k}
 retries: {count: 3, on: [out_of_memory, exited], wait: 250ms}
 halt: 2.5%

@@ -23,6 +23,14 @@ namespace {
 
 constexpr Milliseconds kDeathLimit{1000};
 
+std::vector<char*> pointers(const std::vector<std::string>& words) {
+  std::vector<char*> list;
+  list.reserve(words.size() + 1);
+  for (const std::string& word : words) list.push_back(const_cast<char*>(word.c_str()));
+  list.push_back(nullptr);
+  return list;
+}
+
 /// Reads until the end, the limit or the deadline; true when the end was reached.
 bool read_all(int descriptor, Milliseconds timeout, std::size_t limit,
               const std::atomic<bool>* given_up, std::string& output) {
@@ -64,24 +72,40 @@ std::optional<int> wait_for(pid_t pid, Milliseconds limit) {
 
 Result<CommandOutput> run_command(const std::vector<std::string>& argv,
                                   const std::string& working_dir, Milliseconds timeout,
-                                  std::size_t output_limit, const std::atomic<bool>* given_up) {
+                                  std::size_t output_limit) {
+  CommandOptions options;
+  options.working_dir = working_dir;
+  options.timeout = timeout;
+  options.output_limit = output_limit;
+  return run_command(argv, options);
+}
+
+Result<CommandOutput> run_command(const std::vector<std::string>& argv,
+                                  const CommandOptions& options) {
+  const Milliseconds timeout = options.timeout;
   int pipe_ends[2];
   if (pipe2(pipe_ends, O_CLOEXEC) != 0) {
     return fail(ErrorCode::machine, std::string("pipe: ") + errno_words(errno));
   }
-  std::vector<char*> words;
-  words.reserve(argv.size() + 1);
-  for (const std::string& word : argv) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
-
+  const std::vector<char*> words = pointers(argv);
+  const std::vector<char*> variables = pointers(options.environment);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], 1);
-  posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_addchdir_np(&actions, working_dir.c_str());
+  if (options.with_errors) {
+    posix_spawn_file_actions_adddup2(&actions, pipe_ends[1], 2);
+  } else {
+    posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+  }
+  posix_spawn_file_actions_addchdir_np(&actions, options.working_dir.c_str());
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   pid_t pid = 0;
-  const int spawned = posix_spawnp(&pid, words[0], &actions, nullptr, words.data(), environ);
+  const int spawned = posix_spawnp(&pid, words[0], &actions, &attributes, words.data(),
+                                   options.environment.empty() ? environ : variables.data());
+  posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   close(pipe_ends[1]);
   if (spawned != 0) {
@@ -89,12 +113,13 @@ Result<CommandOutput> run_command(const std::vector<std::string>& argv,
     return fail(ErrorCode::machine, argv[0] + ": " + errno_words(spawned));
   }
   CommandOutput result;
-  const bool complete = read_all(pipe_ends[0], timeout, output_limit, given_up, result.output);
+  const bool complete =
+      read_all(pipe_ends[0], timeout, options.output_limit, options.given_up, result.output);
   close(pipe_ends[0]);
-  if (!complete) kill(pid, SIGKILL);
+  if (!complete) kill(-pid, SIGKILL);
   const auto status = wait_for(pid, complete ? timeout : kDeathLimit);
   if (!status && complete) {
-    kill(pid, SIGKILL);
+    kill(-pid, SIGKILL);
     static_cast<void>(wait_for(pid, kDeathLimit));
   }
   if (!complete || !status) {
