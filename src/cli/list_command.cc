@@ -1,4 +1,5 @@
 #include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "base/local_time.h"
 #include "cli/invocation.h"
@@ -27,12 +28,17 @@ Result<int> list(const Invocation& invocation) {
   auto studies = list_studies(invocation.dir);
   if (!studies) return propagate(studies);
   const bool text = invocation.output == "text";
+  // A column that is seldom needed makes the table too wide for people.
+  const bool interrupted =
+      !text || std::any_of(studies->begin(), studies->end(), [](const ListedStudy& study) {
+        return study.status && study.status->interrupted() > 0;
+      });
   Table table;
   table.columns = {{"study"}, {"activity"}, {"total", "trials", Align::right}};
-  for (const char* state :
-       {"completed", "running", "waiting", "failed", "pruned", "cancelled", "interrupted"}) {
+  for (const char* state : {"completed", "running", "waiting", "failed", "pruned", "cancelled"}) {
     table.columns.push_back({state, state, Align::right});
   }
+  if (interrupted) table.columns.push_back({"interrupted", "interrupted", Align::right});
   table.columns.push_back({"changed"});
   for (const ListedStudy& study : *studies) {
     std::vector<Cell> row = {Cell::text(study.name), Cell::text(activity(study, text))};
@@ -47,7 +53,9 @@ Result<int> list(const Invocation& invocation) {
         if (state == TrialState::running) count -= status.interrupted();
         row.push_back(Cell::integer(static_cast<std::int64_t>(count)));
       }
-      row.push_back(Cell::integer(static_cast<std::int64_t>(status.interrupted())));
+      if (interrupted) {
+        row.push_back(Cell::integer(static_cast<std::int64_t>(status.interrupted())));
+      }
       row.push_back(!status.changed_at ? Cell()
                     : text             ? Cell::text(format_local_time(*status.changed_at))
                                        : Cell::text(format_timestamp(*status.changed_at)));

@@ -31,7 +31,7 @@ void replay(const std::string& name, SourceFormat format,
 TEST(Corpus, OutputLines) {
   replay("output_lines", SourceFormat::output_lines);
   replay("output_lines", SourceFormat::output_lines,
-         {{"", R"(score (?P<score>\S+))"}, {"", R"(at (?P<step>\d+)( x (?P<x>\S+))?)"}});
+         {{"", R"(score (?P<score>\S+))", ""}, {"", R"(at (?P<step>\d+)( x (?P<x>\S+))?)", ""}});
 }
 TEST(Corpus, JsonLines) { replay("json_lines", SourceFormat::json_lines); }
 TEST(Corpus, Tables) {
