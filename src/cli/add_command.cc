@@ -63,13 +63,17 @@ Result<ToAdd> points_to_add(const std::string& study_dir, const AddOptions& opti
   sources.limit = options.limit;
   auto spec = read_study(sources, [](const std::string& path) { return read_file(path); });
   if (!spec) return propagate(spec);
-  if (Status size = check_size(*spec, false); !size) return propagate(size);
+  // What the last run was limited to is no limit of what is added.
+  if (!options.limit) spec->run_cap.reset();
+  if (const std::string many = too_many(*spec); !many.empty()) {
+    return fail(ErrorCode::usage,
+                many + " to add; say --limit N for the first N, or give fewer values");
+  }
   auto sampler = make_sampler(*spec);
   if (!sampler) return propagate(sampler);
   for (const std::string& name : spec->space.varying()) {
-    const bool given =
-        std::any_of(options.words.begin(), options.words.end(),
-                    [&](const std::string& word) { return word.starts_with(name + "="); });
+    const bool given = std::any_of(options.words.begin(), options.words.end(),
+                                   [&](const std::string& word) { return name_of(word) == name; });
     if (!given) add.crossed.push_back(name);
   }
   std::vector<Point>& points = add.points;

@@ -23,7 +23,7 @@ Result<int> attach(const Invocation& invocation) {
     if (!status) return propagate(status);
     std::printf("%s: no controller runs; seedbed status %s tells how it ended\n",
                 study_name(*dir).c_str(), shell_quote(study_word(*dir)).c_str());
-    return status->exit_code();
+    return status->exit_code_now(false);
   }
   if (holder->host != host_name()) {
     return fail(ErrorCode::machine,

@@ -40,17 +40,20 @@ Result<int> capture_test(const Invocation& invocation, const CaptureTestOptions&
   }
   print_table(table, invocation.output);
   if (invocation.output != "text") return 0;
+  std::vector<std::string> names;
+  for (const std::string& name : explained->names) names.push_back(one_line(name));
   std::printf("%llu of %llu line%s give%s metrics: %s\n",
               static_cast<unsigned long long>(explained->lines_matched),
               static_cast<unsigned long long>(explained->lines_read),
               explained->lines_read == 1 ? "" : "s", explained->lines_matched == 1 ? "s" : "",
-              explained->names.empty() ? "none" : join(explained->names, ", ").c_str());
+              names.empty() ? "none" : join(names, ", ").c_str());
   for (std::size_t i = 0; i < options.patterns.size(); ++i) {
     const auto matches = static_cast<unsigned long long>(explained->pattern_matches[i]);
     std::printf("pattern %zu matches %llu line%s: %s\n", i + 1, matches, matches == 1 ? "" : "s",
                 one_line(options.patterns[i], 200).c_str());
   }
-  for (const std::string& note : explained->notes) std::printf("note: %s\n", note.c_str());
+  for (const std::string& note : explained->notes)
+    std::printf("note: %s\n", one_line(note).c_str());
   return 0;
 }
 

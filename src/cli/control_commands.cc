@@ -41,7 +41,7 @@ Result<int> say_to_live(const Invocation& invocation, const ControlLine& request
 struct ControlOptions {
   bool drain = false;
   bool freeze = false;
-  std::uint32_t slots = 0;
+  std::string slots;
   std::vector<std::string> trials;
 };
 
@@ -111,9 +111,9 @@ void add_control_commands(CLI::App& app, Invocation& invocation) {
   CLI::App* slots = add(app, invocation, options,
                         {"slots", "Change how many trials run at once", "8 --study digits"}, false,
                         [](const Invocation& call, const ControlOptions& given) {
-                          return say_to_live(call, control_request::slots(given.slots));
+                          return say_to_live(call, control_request::slots(slots_of(given.slots)));
                         });
-  whole_number(slots->add_option("N", options->slots, "Trials at once"), 1, 1'000'000)->required();
+  slot_count(slots->add_option("N", options->slots, "Trials at once; auto: what fits"))->required();
   add(app, invocation, options,
       {"cancel", "Never run these trials; stop them if they run", "3 5-8 --study digits"}, false,
       cancel)

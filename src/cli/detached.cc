@@ -64,7 +64,7 @@ void tell(int descriptor, std::string_view text) {
 
 }  // namespace
 
-Result<pid_t> start_detached(RunRequest request) {
+Result<pid_t> start_detached(RunRequest request, HeldSignals& held) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
     return fail(ErrorCode::machine, std::string("pipe: ") + std::strerror(errno));
@@ -74,6 +74,7 @@ Result<pid_t> start_detached(RunRequest request) {
   const pid_t pid = fork();
   if (pid < 0) return fail(ErrorCode::machine, std::string("fork: ") + std::strerror(errno));
   if (pid == 0) {
+    held.release();
     heard.reset();
     be_controller(std::move(request), std::move(news));
   }

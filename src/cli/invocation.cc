@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text.h"
+#include "cli/folder_walk.h"
 #include "cli/option_checks.h"
 #include "env/posix/files.h"
 #include "results/study_reader.h"
@@ -48,17 +49,16 @@ struct Found {
 
 std::vector<Found> studies_under(const std::string& dir) {
   std::vector<Found> found;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(dir, error)) {
+  each_entry<fs::directory_iterator>(dir, [&found](const fs::directory_entry& entry) {
     const fs::path database = entry.path() / "study.db";
     std::error_code ignored;
-    if (!fs::exists(database, ignored)) continue;
+    if (!fs::exists(database, ignored)) return;
     fs::file_time_type used = fs::last_write_time(database, ignored);
     // A running study writes its write-ahead log first.
     const auto wal = fs::last_write_time(entry.path() / "study.db-wal", ignored);
     if (!ignored) used = std::max(used, wal);
     found.push_back({entry.path().filename().string(), entry.path().string(), used});
-  }
+  });
   std::sort(found.begin(), found.end(),
             [](const Found& a, const Found& b) { return a.used > b.used; });
   return found;

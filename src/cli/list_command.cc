@@ -28,16 +28,16 @@ Result<int> list(const Invocation& invocation) {
   auto studies = list_studies(invocation.dir);
   if (!studies) return propagate(studies);
   const bool text = invocation.output == "text";
+  // A column that is seldom needed makes the table too wide for people.
+  const bool interrupted =
+      !text || std::any_of(studies->begin(), studies->end(), [](const ListedStudy& study) {
+        return study.status && study.status->interrupted() > 0;
+      });
   Table table;
   table.columns = {{"study"}, {"activity"}, {"total", "trials", Align::right}};
   for (const char* state : {"completed", "running", "waiting", "failed", "pruned", "cancelled"}) {
     table.columns.push_back({state, state, Align::right});
   }
-  // People see the column where there is something to see.
-  const bool interrupted =
-      !text || std::any_of(studies->begin(), studies->end(), [](const ListedStudy& study) {
-        return study.status && study.status->interrupted() > 0;
-      });
   if (interrupted) table.columns.push_back({"interrupted", "interrupted", Align::right});
   table.columns.push_back({"changed"});
   for (const ListedStudy& study : *studies) {

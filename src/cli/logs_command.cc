@@ -41,6 +41,20 @@ std::string safe_lines(std::string_view bytes) {
   return text;
 }
 
+/// Bytes at the end that only what follows can explain: the beginning of a character, or a `\r`
+/// that may belong to the end of a line.
+std::size_t unfinished(std::string_view bytes) {
+  if (bytes.ends_with('\r')) return 1;
+  constexpr std::size_t kLongest = 4;  // bytes of a character
+  for (std::size_t count = 1; count < kLongest && count <= bytes.size(); ++count) {
+    const auto byte = static_cast<unsigned char>(bytes[bytes.size() - count]);
+    if ((byte & 0xC0U) == 0x80U) continue;  // within a character
+    const std::size_t length = byte >= 0xF0U ? 4 : byte >= 0xE0U ? 3 : byte >= 0xC0U ? 2 : 1;
+    return length > count ? count : 0;
+  }
+  return 0;
+}
+
 /// Copies a log to standard output. The middle of a log that went over its limit is a hole, which
 /// reads as zeros (and is zeros in a copy): a line stands in its place.
 class LogPrinter {
@@ -60,6 +74,9 @@ class LogPrinter {
     if (zeros_ < kLeastHole && !end_zeros()) return false;
     return std::fflush(stdout) == 0;
   }
+
+  /// Nothing more will come: prints what waited for more; false when it cannot be written.
+  bool finish() { return end_piece() && std::fflush(stdout) == 0; }
 
  private:
   static constexpr std::uint64_t kLeastHole = 4096;
@@ -93,6 +110,7 @@ class LogPrinter {
   bool end_zeros() {
     const std::uint64_t count = std::exchange(zeros_, 0);
     if (count == 0) return true;
+    if (!end_piece()) return false;
     if (count < kLeastHole) return print(std::string(count, '\0'));
     const std::string line =
         fmt::format("… {} bytes not kept: the log went over its limit …\n", count);
@@ -104,8 +122,16 @@ class LogPrinter {
   }
 
   bool print(std::string_view bytes) {
-    return write(raw_ ? std::string(bytes) : safe_lines(bytes));
+    if (raw_) return write(std::string(bytes));
+    piece_ += bytes;
+    const std::string rest = piece_.substr(piece_.size() - unfinished(piece_));
+    piece_.resize(piece_.size() - rest.size());
+    const bool written = write(safe_lines(piece_));
+    piece_ = rest;
+    return written;
   }
+
+  bool end_piece() { return write(safe_lines(std::exchange(piece_, {}))); }
 
   bool write(const std::string& text) {
     if (!text.empty()) at_line_start_ = text.back() == '\n';
@@ -116,6 +142,7 @@ class LogPrinter {
   bool raw_;
   bool at_line_start_ = true;
   std::uint64_t zeros_ = 0;  // read, not yet shown
+  std::string piece_;        // read, shown once the next bytes have come
 };
 
 Result<int> logs(const Invocation& invocation, const LogsOptions& options) {
@@ -123,6 +150,12 @@ Result<int> logs(const Invocation& invocation, const LogsOptions& options) {
   if (!dir) return propagate(dir);
   auto trials = read_trials(*dir, {options.trial});
   if (!trials) return propagate(trials);
+  if (trials->size() != 1) {
+    return fail(ErrorCode::usage,
+                fmt::format("'{}' names {} trials, and logs shows the output of one; write seedbed "
+                            "logs {}",
+                            one_line(options.trial, 60), trials->size(), trials->front()));
+  }
   auto reader = StudyReader::open(*dir);
   if (!reader) return propagate(reader);
   auto details = reader->trial(trials->front());
@@ -153,7 +186,8 @@ Result<int> logs(const Invocation& invocation, const LogsOptions& options) {
           now && now->row.state == TrialState::running && now->attempts.back().attempt == attempt;
       ended_unseen = live && now->row.ended_unseen;
     }
-    if (!printer.copy_new()) {
+    const bool last = ended_unseen || !live;
+    if (!printer.copy_new() || (last && !printer.finish())) {
       const int cause = errno;
       if (cause == EPIPE) return 0;  // whoever reads has seen enough
       return fail(ErrorCode::machine,
@@ -161,9 +195,8 @@ Result<int> logs(const Invocation& invocation, const LogsOptions& options) {
     }
     if (ended_unseen) {
       std::fprintf(stderr, "seedbed: the attempt has ended; the next run records how\n");
-      return 0;
     }
-    if (!live) return 0;
+    if (last) return 0;
     std::this_thread::sleep_for(kPeriod);
   }
 }

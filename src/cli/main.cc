@@ -303,4 +303,11 @@ int run_main(int argc, char** argv) {
 }  // namespace
 }  // namespace seedbed
 
-int main(int argc, char** argv) { return seedbed::run_main(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return seedbed::run_main(argc, argv);
+  } catch (const std::exception& error) {
+    seedbed::print_error(std::string("this is a bug of seedbed: ") + error.what());
+    return seedbed::exit_code(seedbed::ErrorCode::internal);
+  }
+}

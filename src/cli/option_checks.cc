@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "study/readers.h"
 #include "study/value.h"
 
 namespace seedbed {
@@ -31,6 +32,22 @@ CLI::Option* whole_number(CLI::Option* option, std::uint64_t least, std::uint64_
         return fmt::format("takes {}, {}", range_text(least, most), not_word(word));
       },
       ""));
+}
+
+CLI::Option* slot_count(CLI::Option* option) {
+  return option->check(CLI::Validator(
+      [](const std::string& word) -> std::string {
+        if (word == "auto" || slots_of(word) > 0) return {};
+        return fmt::format("takes auto or {}, {}", range_text(1, kMostSlots), not_word(word));
+      },
+      ""));
+}
+
+std::uint32_t slots_of(const std::string& word) {
+  std::uint32_t value = 0;
+  const char* end = word.data() + word.size();
+  const auto read = std::from_chars(word.data(), end, value);
+  return read.ec == std::errc() && read.ptr == end && value <= kMostSlots ? value : 0;
 }
 
 CLI::Option* positive_number(CLI::Option* option) {

@@ -16,6 +16,11 @@ namespace seedbed {
 /// A whole number in this range, both ends included.
 CLI::Option* whole_number(CLI::Option* option, std::uint64_t least, std::uint64_t most);
 
+/// Trials at once: a whole number from 1, or `auto`, as many as fit.
+CLI::Option* slot_count(CLI::Option* option);
+/// Of such a word; 0: auto.
+[[nodiscard]] std::uint32_t slots_of(const std::string& word);
+
 /// A number above zero, up to a million.
 CLI::Option* positive_number(CLI::Option* option);
 

@@ -177,6 +177,9 @@ Result<Plan> make_plan(const RunRequest& request, bool yes) {
   plan.warnings = spec.warnings;
   for (std::string& warning : shared_capture_warnings(spec))
     plan.warnings.push_back(std::move(warning));
+  if (std::string nothing = where_keeps_nothing(spec, **sampler); !nothing.empty()) {
+    plan.warnings.push_back(std::move(nothing));
+  }
   for (std::string& warning : lending->warnings) plan.warnings.push_back(std::move(warning));
 
   SetupContext context;

@@ -19,6 +19,7 @@
 #include "cli/option_checks.h"
 #include "env/posix/files.h"
 #include "samplers/sampler.h"
+#include "study/halt.h"
 #include "study/yaml_tree.h"
 
 extern char** environ;
@@ -267,6 +268,14 @@ Status apply_resources(const RunOptions& options, StudySpec& spec) {
   return {};
 }
 
+Status apply_halt(const RunOptions& options, StudySpec& spec) {
+  if (options.halt.empty()) return {};
+  auto rule = HaltSpec::parse(options.halt);
+  if (!rule) return tl::unexpected(rule.error().with_context("--halt"));
+  spec.halt = rule->kind == HaltSpec::Kind::never ? "" : options.halt;
+  return {};
+}
+
 /// A search that never ends is refused where the file asks for it.
 Status check_end(const StudySources& sources, const StudySpec& spec) {
   if (spec.space.finite() || spec.run_cap) return {};
@@ -285,14 +294,18 @@ Status check_end(const StudySources& sources, const StudySpec& spec) {
 void add_run_options(CLI::App& command, Invocation& invocation, RunOptions& options) {
   command.add_option("WORDS", options.words,
                      "The sweep file (YAML); NAME=SPEC words replace the file's");
-  command.add_option("--name", options.name, "Name of the study");
+  command.add_option("--name", options.name, "Name of the study")
+      ->check(CLI::Validator(
+          [](const std::string& word) -> std::string {
+            return word.empty() ? "is empty; leave it out for the name of the file or program" : "";
+          },
+          ""));
   add_study_options(command, invocation, false);
   command.add_option("--method", options.method, "grid, random or sobol");
   whole_number(
       command.add_option("--sampler-seed", options.sampler_seed, "Seed of random and sobol"), 0,
       std::numeric_limits<std::uint64_t>::max());
-  whole_number(command.add_option("--slots", options.slots, "Trials at once (default: what fits)"),
-               1, kMostSlots);
+  slot_count(command.add_option("--slots", options.slots, "Trials at once (auto: what fits)"));
   whole_number(command.add_option("--limit", options.limit, "The first N points of the space"), 1,
                kMostTrials);
   command.add_flag("--yes,-y", options.yes, "Yes to more than 10,000 trials");
@@ -342,14 +355,23 @@ Result<RunRequest> read_run(const Invocation& invocation, const RunOptions& opti
   sources.sampler_seed = options.sampler_seed;
 
   const std::string folder = fs::path(file).parent_path().string();
-  auto spec = read_study(sources, [&folder](const std::string& path) {
-    // A file that the sweep names stands beside the sweep file, or where the user stands.
+  // A file that the sweep names stands beside the sweep file, or where the user stands.
+  const auto place_of = [&folder](const std::string& path) {
     const std::string beside = folder.empty() ? path : folder + "/" + path;
-    return read_file(!path.starts_with('/') && path_exists(beside) ? beside : path);
-  });
+    return !path.starts_with('/') && path_exists(beside) ? beside : path;
+  };
+  auto spec = read_study(
+      sources, [&place_of](const std::string& path) { return read_file(place_of(path)); });
   if (!spec) return propagate(spec);
+  if (!spec->template_file.empty()) {
+    // Later runs and `add` read it from the record, wherever they stand.
+    std::error_code unknown;
+    const fs::path whole = fs::absolute(place_of(spec->template_file), unknown);
+    if (!unknown) spec->template_file = whole.lexically_normal().string();
+  }
   if (Status ends = check_end(sources, *spec); !ends) return propagate(ends);
-  if (!options.halt.empty()) spec->halt = options.halt;
+  if (Status read = apply_halt(options, *spec); !read) return propagate(read);
+  if (options.slots == "auto") spec->slots.reset();
   if (Status applied = apply_resources(options, *spec); !applied) return propagate(applied);
   auto grace = parse_duration(options.grace);
   if (!grace) return tl::unexpected(grace.error().with_context("--grace"));
@@ -365,7 +387,7 @@ Result<RunRequest> read_run(const Invocation& invocation, const RunOptions& opti
   request.working_dir = fs::current_path(error).string();
   if (error) return fail(ErrorCode::machine, "the current folder: " + error.message());
   request.surroundings = surrounding_variables(environ);
-  request.slots = options.slots;
+  if (const std::uint32_t slots = slots_of(options.slots); slots > 0) request.slots = slots;
   request.gpus = options.gpus;
   request.grace = *grace;
   request.new_command = options.new_command;
@@ -405,15 +427,19 @@ Result<std::string> study_dir_for(const Invocation& invocation, const std::strin
   return canonical_path(dir.string());
 }
 
-Status check_size(const StudySpec& spec, bool yes) {
-  if (yes || spec.run_cap) return {};
+std::string too_many(const StudySpec& spec) {
+  if (spec.run_cap) return {};
   const PointCount count = spec.space.count();
   if (count.infinite || (count.value <= kManyTrials && !count.saturated)) return {};
+  return fmt::format("that is {}{} trials", count.exact ? "" : "up to ",
+                     count.saturated ? "more than 10^19" : fmt::format("{}", count.value));
+}
+
+Status check_size(const StudySpec& spec, bool yes) {
+  const std::string many = yes ? "" : too_many(spec);
+  if (many.empty()) return {};
   return fail(ErrorCode::usage,
-              fmt::format("that is {}{} trials; say --yes to run them all, or --limit N for the "
-                          "first N{}",
-                          count.exact ? "" : "up to ",
-                          count.saturated ? "more than 10^19" : fmt::format("{}", count.value),
+              fmt::format("{}; say --yes to run them all, or --limit N for the first N{}", many,
                           spec.method == Method::grid ? ", or --method random with --limit" : ""));
 }
 

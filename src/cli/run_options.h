@@ -24,7 +24,7 @@ struct RunOptions {
   std::string on_interrupt = "stop";
   std::vector<std::string> where;
   std::optional<std::uint64_t> sampler_seed, limit;
-  std::optional<std::uint32_t> slots;
+  std::string slots;  ///< a number or `auto`; empty: as the file says
   std::optional<double> cpus;
   bool yes = false, retry_failed = false, new_command = false, take_over = false, detach = false,
        dry_run = false;
@@ -45,7 +45,8 @@ void add_run_options(CLI::App& command, Invocation& invocation, RunOptions& opti
 inline constexpr std::uint64_t kManyTrials = 10'000;
 /// The record numbers trials by signed numbers of 64 bits.
 inline constexpr std::uint64_t kMostTrials = std::numeric_limits<std::int64_t>::max();
-inline constexpr std::uint64_t kMostSlots = 1'000'000;
+/// `that is 20000 trials` where they are so many and no limit is set; empty otherwise.
+[[nodiscard]] std::string too_many(const StudySpec& spec);
 [[nodiscard]] Status check_size(const StudySpec& spec, bool yes);
 
 }  // namespace seedbed

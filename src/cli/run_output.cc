@@ -1,9 +1,11 @@
 #include "cli/run_output.h"
 
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <cstdio>
+#include <nlohmann/json.hpp>
 
 #include "base/text.h"
 #include "cli/detached.h"
@@ -47,19 +49,31 @@ Result<int> run_and_show(RunRequest request, const Invocation& invocation, bool 
   const std::string name = request.name;
   const std::string study_dir = request.study_dir;
   target.asked_at = make_steady_clock()->wall();
-  auto pid = start_detached(std::move(request));
+  // What comes while the controller starts is for the view to take: it may be a step of the ladder.
+  HeldSignals held({SIGINT, SIGTERM, SIGHUP, SIGTSTP});
+  auto pid = start_detached(std::move(request), held);
   if (!pid) return propagate(pid);
+  if (detach && invocation.output == "json") {
+    const nlohmann::ordered_json answer{
+        {"schema", 1}, {"study", name}, {"study_dir", study_dir}, {"pid", *pid}};
+    std::puts(answer.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+    std::fflush(stdout);
+    return 0;
+  }
   if (detach) {
     const std::string word = shell_quote(study_word(study_dir));
     std::printf(
         "%s runs in the background (pid %d)\n  look in:  seedbed attach %s\n  end it:   "
         "seedbed stop %s\n",
         name.c_str(), static_cast<int>(*pid), word.c_str(), word.c_str());
+    std::fflush(stdout);  // a signal that was held back may end us now; the study runs
     return 0;
   }
   target.controller = *pid;
   target.is_our_child = true;
-  return watch_study(target);
+  Result<int> code = watch_study(target);
+  held.keep();
+  return code;
 }
 
 }  // namespace seedbed

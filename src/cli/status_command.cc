@@ -37,7 +37,9 @@ EstimateBasis basis_of(const StudyStatus& status, Timestamp now, bool live) {
     basis.waiting = status.count(TrialState::waiting) + *status.unproposed;
   }
   basis.paused = status.paused;
-  basis.stopping = live && status.last_run && status.last_run->stopping.has_value();
+  if (live && status.last_run && status.last_run->stopping) {
+    basis.stop(*status.last_run->stopping);
+  }
   return basis;
 }
 
@@ -58,13 +60,6 @@ std::string waiting_line(const StudyStatus& status, const std::string& run_again
   return fmt::format("{}; to go on: {}", what, run_again);
 }
 
-/// Work was left by `add` or `retry` after the last run had ended.
-bool left_since(const StudyStatus& status) {
-  if (!status.last_run || !status.last_run->ended_at || status.finished()) return false;
-  const int code = status.last_run->exit_code;
-  return code == 0 || code == 1 || status.changed_at != status.last_run->ended_at;
-}
-
 std::string controller_line(const StudyStatus& status, const std::optional<LockHolder>& holder) {
   if (holder) {
     return fmt::format("running (pid {} on {} since {}){}", holder->pid, holder->host,
@@ -79,7 +74,7 @@ std::string controller_line(const StudyStatus& status, const std::optional<LockH
     return fmt::format("interrupted: the controller (pid {} on {}) is gone", run.pid, run.host);
   }
   return fmt::format("{} {} with exit code {}{}",
-                     left_since(status) ? "has work left since; the last run ended" : "ended",
+                     status.left_since() ? "has work left since; the last run ended" : "ended",
                      format_local_time(*run.ended_at), run.exit_code,
                      run.reason.empty() ? "" : ": " + one_line(run.reason, 200));
 }
@@ -193,13 +188,6 @@ void print_json(const std::string& name, const std::string& dir, const StudyStat
   std::puts(json.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
 }
 
-/// A live study has work left (6) until it ends; one that has ended exits as it ended, unless work
-/// came after that.
-int status_exit_code(const StudyStatus& status, bool live) {
-  const bool ended = !live && status.last_run && status.last_run->ended_at && !status.finished();
-  return ended && !left_since(status) ? status.last_run->exit_code : status.exit_code();
-}
-
 Result<int> status_command(const Invocation& invocation) {
   auto dir = find_study(invocation);
   if (!dir) return propagate(dir);
@@ -221,7 +209,7 @@ Result<int> status_command(const Invocation& invocation) {
     }
     print_text(*dir, *status, estimate, holder, best);
   }
-  return status_exit_code(*status, holder.has_value());
+  return status->exit_code_now(holder.has_value());
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <limits>
 #include <memory>
+#include <utility>
 
 #include "base/local_time.h"
 #include "base/number_text.h"
@@ -120,7 +121,7 @@ std::string missing_text(const Configuration& row) {
     std::vector<std::string> seeds;
     for (const MissingSeed& other : row.missing) {
       if (other.why == missing.why && !other.seed.is_absent()) {
-        seeds.push_back(other.seed.spelling());
+        seeds.push_back(one_line(other.seed.spelling(), 40));
       }
     }
     parts.push_back(seeds.empty() ? missing.why
@@ -179,7 +180,8 @@ Result<int> compare_command(const Invocation& invocation, const CompareWords& wo
   return 0;
 }
 
-Table best_table(const Best& found, const Snapshot& snapshot) {
+/// Without a row: nothing has completed yet.
+Table empty_best_table() {
   Table table;
   table.columns = {{"trial", "trial", Align::right},
                    {"metric"},
@@ -188,6 +190,11 @@ Table best_table(const Best& found, const Snapshot& snapshot) {
                    {"value", "value", Align::right},
                    {"std", "std (n-1)", Align::right},
                    {"n", "n", Align::right}};
+  return table;
+}
+
+Table best_table(const Best& found, const Snapshot& snapshot) {
+  Table table = empty_best_table();
   std::vector<Cell> row = {Cell::integer(static_cast<std::int64_t>(found.trial)),
                            Cell::text(found.metric), Cell::text(goal_name(found.goal)),
                            Cell::text(found.by.text()), Cell::number(found.value)};
@@ -245,6 +252,18 @@ Result<int> best_command(const Invocation& invocation, const CompareWords& words
   if (!reader) return propagate(reader);
   auto snapshot = snapshot_for(*reader, *options);
   if (!snapshot) return propagate(snapshot);
+  const bool any = std::any_of(
+      snapshot->trials.begin(), snapshot->trials.end(), [&words](const TrialRow& trial) {
+        return trial.state == TrialState::completed && (trial.in_space || words.all);
+      });
+  if (!any && invocation.output == "text") {
+    std::printf("no trial has completed yet\n");
+    return 0;
+  }
+  if (!any) {
+    print_table(empty_best_table(), invocation.output);
+    return 0;
+  }
   auto found = words.single ? best_trial(*snapshot, *options) : best(*snapshot, *options);
   if (!found) return propagate(found);
   if (invocation.output != "text") {
@@ -257,9 +276,43 @@ Result<int> best_command(const Invocation& invocation, const CompareWords& words
   return 0;
 }
 
-Result<int> export_command(const Invocation& invocation) {
+Table points_table(const KeptCurve& curve) {
+  Table table;
+  table.columns = {{"trial"}, {"attempt"}, {"metric"}, {"step"}, {"value"}, {"time"}};
+  for (const KeptCurve::Point& point : curve.points) {
+    table.rows.push_back({Cell::integer(static_cast<std::int64_t>(curve.trial)),
+                          Cell::integer(point.attempt), Cell::text(curve.metric),
+                          Cell::number(point.step), Cell::number(point.value),
+                          Cell::text(format_timestamp(point.at))});
+  }
+  return table;
+}
+
+/// A row per kept point of every curve, written curve by curve: there may be millions.
+Result<int> export_points(const StudyReader& reader, const std::string& form) {
+  const bool csv = form == "csv", array = form == "json";
+  if (csv) print_table(points_table({}), form);  // the header
+  if (array) std::fputs("[", stdout);
+  bool first = true;
+  const Status read = reader.each_curve([&](const KeptCurve& curve) {
+    std::string text = csv ? csv_table(points_table(curve)) : json_lines_table(points_table(curve));
+    if (csv) text.erase(0, text.find('\n') + 1);
+    for (const std::string_view line : split(text, '\n')) {
+      if (line.empty()) continue;
+      if (array) std::fputs(std::exchange(first, false) ? "\n" : ",\n", stdout);
+      std::fwrite(line.data(), 1, line.size(), stdout);
+      if (!array) std::fputc('\n', stdout);
+    }
+  });
+  if (array) std::fputs("\n]\n", stdout);
+  if (!read) return propagate(read);
+  return 0;
+}
+
+Result<int> export_command(const Invocation& invocation, bool points) {
   auto reader = open_reader(invocation);
   if (!reader) return propagate(reader);
+  if (points) return export_points(*reader, invocation.output);
   auto snapshot = reader->snapshot();
   if (!snapshot) return propagate(snapshot);
   print_table(to_table(export_table(*snapshot)), invocation.output);
@@ -327,11 +380,13 @@ void add_export_command(CLI::App& app, Invocation& invocation) {
   one_of(command->add_option("--format,--output", invocation.output,
                              "Form of the output (default: csv)"),
          {"csv", "json", "jsonl"});
+  auto points = std::make_shared<bool>(false);
+  command->add_flag("--points", *points, "A row per metric point, instead of per trial");
   command->footer("Example:\n  seedbed export digits --format csv > digits.csv");
-  command->callback([&invocation] {
-    invocation.action = [&invocation] {
+  command->callback([&invocation, points] {
+    invocation.action = [&invocation, points] {
       if (invocation.output == "text") invocation.output = "csv";
-      return export_command(invocation);
+      return export_command(invocation, *points);
     };
   });
 }

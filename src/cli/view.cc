@@ -13,6 +13,7 @@
 #include <array>
 #include <cerrno>
 #include <optional>
+#include <utility>
 
 #include "base/text.h"
 #include "cli/invocation.h"
@@ -20,6 +21,7 @@
 #include "controller/run_study.h"
 #include "env/posix/files.h"
 #include "env/posix/posix.h"
+#include "env/posix/study_lock.h"
 #include "reporters/log_tail.h"
 #include "reporters/make_reporter.h"
 #include "results/study_reader.h"
@@ -79,7 +81,7 @@ class View {
 
   Result<int> watch() {
     if (Status ready = watch_signals(); !ready) return propagate(ready);
-    process_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, target_.controller, 0)));
+    open_process();
     for (;;) {
       read_records();
       if (left_) {
@@ -94,6 +96,14 @@ class View {
   }
 
  private:
+  /// The number of another process may be a third one's by now: asked again once it is held on to.
+  void open_process() {
+    process_ = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, target_.controller, 0)));
+    if (target_.is_our_child || !process_) return;
+    const auto holder = StudyLock::holder(target_.study_dir);
+    if (!holder || holder->pid != target_.controller) process_.reset();
+  }
+
   Status watch_signals() {
     sigset_t set;
     sigemptyset(&set);
@@ -108,11 +118,18 @@ class View {
 
   void read_records() {
     std::vector<Entry> entries;
-    auto next = reader_.entries_after(position_, [&](const Entry& entry) {
-      state_.apply(entry);
-      entries.push_back(entry);
-    });
-    if (next) position_ = *next;
+    const auto next =
+        reader_.entries_after(position_, [&](const Entry& entry) { entries.push_back(entry); });
+    if (!next) {
+      // Applied only once all were read: the next look begins where this one did.
+      if (std::exchange(trouble_, next.error().message) != next.error().message) {
+        reporter_->trouble(next.error().message);
+      }
+      return;
+    }
+    trouble_.clear();
+    position_ = *next;
+    for (const Entry& entry : entries) state_.apply(entry);
     if (!began_) {
       // Our child's run may not be in the record yet: what earlier runs left is nothing to show.
       const auto first = std::find_if(entries.begin(), entries.end(),
@@ -161,7 +178,12 @@ class View {
         left_ = true;  // the window is closed, or put aside: the work goes on
         continue;
       }
-      kill(target_.controller, signal);
+      // An own child keeps its number until it is waited for; another's may be taken anew.
+      if (process_) {
+        syscall(SYS_pidfd_send_signal, process_.get(), signal, nullptr, 0);
+      } else if (target_.is_our_child) {
+        kill(target_.controller, signal);
+      }
     }
   }
 
@@ -214,6 +236,7 @@ class View {
   Descriptor process_;
   StudyState state_;
   FollowPosition position_;
+  std::string trouble_;  ///< what the last look failed of
   std::optional<int> child_code_;
   bool left_ = false;
 };

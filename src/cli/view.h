@@ -14,7 +14,7 @@ struct ViewTarget {
   std::string study_dir;
   std::string name;
   pid_t controller = 0;
-  bool is_our_child = false;  ///< then its exit code is ours, and Ctrl-C is passed on
+  bool is_our_child = false;  ///< then its exit code is ours
   Milliseconds grace{10'000};
   Timestamp asked_at;  ///< of our child: when it was started
 };

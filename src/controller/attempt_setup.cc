@@ -115,7 +115,7 @@ class RealAttemptSetup : public AttemptSetup {
 
   [[nodiscard]] Result<std::string> fill(std::string_view text, const Point& point,
                                          const CommandContext& words) const {
-    return CommandTemplate::fill(text, point, words, &spec_.space);
+    return spec_.command.fill(text, point, words, &spec_.space);
   }
 
   Status make_trial_files(const TrialStatus& trial, const std::string& dir) const {

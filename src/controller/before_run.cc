@@ -105,6 +105,21 @@ std::vector<std::string> shared_capture_warnings(const StudySpec& spec) {
   return warnings;
 }
 
+std::string where_keeps_nothing(const StudySpec& spec, const Sampler& sampler) {
+  const auto& branches = spec.space.branches();
+  const bool filtered = std::any_of(branches.begin(), branches.end(),
+                                    [](const SpaceBranch& one) { return !one.where.empty(); });
+  if (!filtered) return {};
+  ProposalsMade made;
+  while (!made.exhausted && made.next < kMostLooks) {
+    made = collect_proposals(sampler, spec.sampler_seed, made.next, 1);
+    if (!made.points.empty() || !made.error.empty()) return {};  // the run tells of an error
+  }
+  if (made.exhausted) return {};  // refused
+  return fmt::format(
+      "`where` keeps none of the first {} points; the others are still looked through", made.next);
+}
+
 std::string DoneBefore::text() const {
   const std::uint64_t ended = done + failed;
   if (ended == 0) return {};

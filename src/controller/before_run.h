@@ -35,6 +35,9 @@ namespace seedbed {
 /// Captured files that all trials would write alike: what one wrote may be taken for another's.
 [[nodiscard]] std::vector<std::string> shared_capture_warnings(const StudySpec& spec);
 
+/// That `where` drops the first 200,000 points of more; empty when it keeps one of them.
+[[nodiscard]] std::string where_keeps_nothing(const StudySpec& spec, const Sampler& sampler);
+
 /// The trials of a space by what a study already knows of them.
 struct DoneBefore {
   std::uint64_t done = 0;  ///< completed, pruned, cancelled

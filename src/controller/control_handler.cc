@@ -113,7 +113,8 @@ class Handler {
              : freeze ? "paused: no new trials start, running ones are stopped where they are"
                       : "paused: no new trials start";
     } else if (what == "slots") {
-      const auto slots = json.at("slots").get<std::uint32_t>();
+      auto slots = json.at("slots").get<std::uint32_t>();
+      if (slots == 0) slots = controller_.engine().fitting_slots();
       input = SlotsAsked{slots};
       text = fmt::format("{} trial{} at once from now on", slots, slots == 1 ? "" : "s");
       const std::string warning = controller_.engine().width_warning(slots);

@@ -14,7 +14,7 @@ namespace control_request {
 [[nodiscard]] ControlLine ping();
 [[nodiscard]] ControlLine stop(bool drain);
 [[nodiscard]] ControlLine pause(bool paused, bool freeze = false);
-[[nodiscard]] ControlLine slots(std::uint32_t count);
+[[nodiscard]] ControlLine slots(std::uint32_t count);  ///< 0: as many as fit
 [[nodiscard]] ControlLine cancel(const std::vector<TrialNumber>& trials);
 [[nodiscard]] ControlLine retry(const std::vector<TrialNumber>& trials);
 [[nodiscard]] ControlLine add(const std::vector<Point>& points);

@@ -131,7 +131,7 @@ class LocalMetricFeed : public MetricFeed {
     sources.ranks = spec_.resources.ranks;
     for (const CaptureSpec& capture : spec_.capture) {
       if (capture.file.empty()) continue;
-      auto path = CommandTemplate::fill(capture.file, trial.point, words, &spec_.space);
+      auto path = spec_.command.fill(capture.file, trial.point, words, &spec_.space);
       if (!path) continue;
       sources.files.push_back({capture.file, path->starts_with('/') ? *path : base + "/" + *path});
     }

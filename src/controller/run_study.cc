@@ -101,6 +101,9 @@ class StudyRun {
     for (std::string& warning : shared_capture_warnings(spec)) {
       warnings_.push_back(std::move(warning));
     }
+    if (std::string nothing = where_keeps_nothing(spec, *sampler_); !nothing.empty()) {
+      warnings_.push_back(std::move(nothing));
+    }
     if (Status fits = Placement(config_.inventory).can_ever_fit(config_.request); !fits) {
       return fits;
     }

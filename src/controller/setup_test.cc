@@ -50,6 +50,12 @@ TEST(ParamsFiles, KeepTheDigitsAndAreValidJson) {
   EXPECT_NE(params_json(odd).find("0.1000000000000000055511151231257827"), std::string::npos);
   EXPECT_NE(wandb_params_yaml(odd).find("\"lr\":\n  value: 1.0e-3"), std::string::npos);
   EXPECT_NE(wandb_params_yaml(odd).find("wandb_version: 1"), std::string::npos);
+  Point nested;
+  nested.parameters = {
+      {"h", Value::structure("[1e-3,'1e-3']", R"([1e-3, "1e-3", {"\"2e5": -25e-1}])")}};
+  EXPECT_EQ(wandb_params_yaml(nested),
+            "wandb_version: 1\n\n\"h\":\n  value: [1.0e-3, \"1e-3\", {\"\\\"2e5\": -25.0e-1}]\n");
+  EXPECT_EQ(nlohmann::json::parse(params_json(nested)).at("values").at("h").at(0), 0.001);
 }
 
 TEST(ParamsFiles, AnEmptyPointIsValidToo) {

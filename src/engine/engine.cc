@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "engine/decider.h"
@@ -79,6 +80,11 @@ void Engine::apply(const Entry& entry) {
     for (const auto& [number, trial] : state_.trials()) requeue(number, entry.at);
   }
   if (changed != 0) requeue(changed, entry.at);
+}
+
+std::uint32_t Engine::fitting_slots() const {
+  return std::max<std::uint32_t>(1,
+                                 static_cast<std::uint32_t>(placement_.fitting(config_.request)));
 }
 
 std::string Engine::width_warning(std::uint32_t slots) const {

@@ -8,17 +8,18 @@
 #include "engine/start_queue.h"
 #include "engine/state.h"
 #include "resources/resources.h"
+#include "study/halt.h"
 
 namespace seedbed {
 
 /// When failures stop new starts (`--halt`).
 struct HaltRule {
-  enum class Kind { never, first, count, percent };
+  using Kind = HaltSpec::Kind;
   Kind kind = Kind::never;
-  double threshold = 0;  ///< failed trials (count), or per cent of the trials ended (percent)
+  double threshold = 0;  ///< HaltSpec's
 
-  /// `first`, a count `N`, or `X%` of the trials that ended in this run, of which there must be
-  /// kEndedForPercent; empty or `never`: none. Only failures of the present run count.
+  /// HaltSpec's text. Only failures of the present run count, and a share only once
+  /// kEndedForPercent have ended.
   [[nodiscard]] static Result<HaltRule> parse(std::string_view text);
   static constexpr std::uint64_t kEndedForPercent = 10;
 
@@ -71,6 +72,9 @@ class Engine {
 
   [[nodiscard]] const StudyState& state() const { return state_; }
   [[nodiscard]] const Placement& placement() const { return placement_; }
+
+  /// As many trials at once as the machine has room for; at least 1.
+  [[nodiscard]] std::uint32_t fitting_slots() const;
 
   /// What so many trials at once mean where the cores do not suffice; empty where they do.
   [[nodiscard]] std::string width_warning(std::uint32_t slots) const;

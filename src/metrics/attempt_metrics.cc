@@ -9,28 +9,47 @@ namespace {
 constexpr std::uint64_t kPositionEveryBytes = 8u << 20;
 constexpr std::string_view kNextAttempt = "next ";
 
+// Names of sources. A captured file may be called `log` or `client` too.
+constexpr std::string_view kLog = "log";
+constexpr std::string_view kClient = "client";
+constexpr std::string_view kFile = "file:";
+
+/// Where to go on with a source; nothing: from the beginning. Earlier versions named captured files
+/// without a mark.
+const ReadPosition* position_of(const std::vector<ReadPosition>& positions,
+                                std::string_view source) {
+  const ReadPosition* latest = nullptr;
+  for (const ReadPosition& position : positions) {
+    if (position.source == source) latest = &position;
+  }
+  if (latest != nullptr || !source.starts_with(kFile)) return latest;
+  source.remove_prefix(kFile.size());
+  return source == kLog || source == kClient ? nullptr : position_of(positions, source);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<AttemptMetrics>> AttemptMetrics::make(
     const AttemptSources& sources, const std::vector<ReadPosition>& positions) {
   auto metrics = std::unique_ptr<AttemptMetrics>(new AttemptMetrics());
   Status added =
-      metrics->add_source("client", sources.client_path, SourceFormat::json_lines, {}, positions);
+      metrics->add_source(kClient, sources.client_path, SourceFormat::json_lines, {}, positions);
   for (const AttemptSources::File& file : sources.files) {
     if (added) {
-      added = metrics->add_source(file.name, file.path, format_of(file.name), {}, positions);
+      added = metrics->add_source(std::string(kFile) + file.name, file.path, format_of(file.name),
+                                  {}, positions);
       if (added && !file.path.empty()) metrics->sources_.back().of_ranks = sources.ranks > 1;
     }
   }
   if (added) {
-    added = metrics->add_source("log", sources.log_path, SourceFormat::output_lines,
-                                sources.capture, positions);
+    added = metrics->add_source(kLog, sources.log_path, SourceFormat::output_lines, sources.capture,
+                                positions);
   }
   if (!added) return propagate(added);
   return metrics;
 }
 
-Status AttemptMetrics::add_source(const std::string& name, const std::string& path,
+Status AttemptMetrics::add_source(std::string_view name, const std::string& path,
                                   SourceFormat format, const std::vector<CaptureSpec>& capture,
                                   const std::vector<ReadPosition>& positions) {
   if (path.empty()) return {};
@@ -39,14 +58,13 @@ Status AttemptMetrics::add_source(const std::string& name, const std::string& pa
   Source source;
   source.name = name;
   source.follower = std::make_unique<FileFollower>(path, std::move(*parser));
-  for (const ReadPosition& position : positions) {
-    if (position.source != name) continue;
-    std::string_view state = position.state;
-    const bool next_attempt = state.substr(0, kNextAttempt.size()) == kNextAttempt;
+  if (const ReadPosition* position = position_of(positions, name)) {
+    std::string_view state = position->state;
+    const bool next_attempt = state.starts_with(kNextAttempt);
     if (next_attempt) state.remove_prefix(kNextAttempt.size());
-    Status resumed = source.follower->resume(position.offset, state, next_attempt);
+    Status resumed = source.follower->resume(position->offset, state, next_attempt);
     if (!resumed) return resumed;
-    source.reported_offset = position.offset;
+    source.reported_offset = position->offset;
     source.inherited = next_attempt;
   }
   for (const std::string& known : source.follower->parser().names()) {
@@ -59,7 +77,7 @@ Status AttemptMetrics::add_source(const std::string& name, const std::string& pa
 std::vector<ReadPosition> AttemptMetrics::for_next_attempt(const std::vector<ReadPosition>& last) {
   std::vector<ReadPosition> positions;
   for (ReadPosition position : last) {
-    if (position.source == "log") continue;
+    if (position.source == kLog) continue;
     if (position.state.substr(0, kNextAttempt.size()) != kNextAttempt) {
       position.state.insert(0, kNextAttempt);
     }
@@ -143,13 +161,13 @@ std::vector<std::string> AttemptMetrics::names_seen() const {
 
 bool AttemptMetrics::traceback_seen() const {
   return std::any_of(sources_.begin(), sources_.end(), [](const Source& source) {
-    return source.name == "log" && source.follower->parser().traceback_seen();
+    return source.name == kLog && source.follower->parser().traceback_seen();
   });
 }
 
 std::string AttemptMetrics::failure_line() const {
   for (const Source& source : sources_) {
-    if (source.name == "log") return source.follower->parser().failure_line();
+    if (source.name == kLog) return source.follower->parser().failure_line();
   }
   return {};
 }
@@ -157,11 +175,13 @@ std::string AttemptMetrics::failure_line() const {
 std::vector<std::string> AttemptMetrics::take_notes() {
   std::vector<std::string> notes;
   for (Source& source : sources_) {
+    const std::string name =
+        source.name.starts_with(kFile) ? source.name.substr(kFile.size()) : source.name;
     for (const std::string& note : source.follower->take_notes()) {
-      notes.push_back(source.name + ": " + note);
+      notes.push_back(name + ": " + note);
     }
     if (source.mixed) {
-      notes.push_back(source.name +
+      notes.push_back(name +
                       ": its steps come more than once, as when all ranks write it: its values are "
                       "not taken; let rank 0 alone write it");
     }

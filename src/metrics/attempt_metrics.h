@@ -29,7 +29,7 @@ struct MetricSample {
 /// How far one source has been read. To be committed together with the samples it came with:
 /// resuming from it gives every later point exactly once.
 struct ReadPosition {
-  std::string source;        ///< `log`, `client`, or the captured file's name as in `capture:`
+  std::string source;        ///< `log`, `client`, or `file:` and a captured file's name
   std::uint64_t offset = 0;  ///< bytes
   std::string state;         ///< opaque, printable ASCII
 
@@ -116,7 +116,7 @@ class AttemptMetrics {
   };
 
   AttemptMetrics() = default;
-  Status add_source(const std::string& name, const std::string& path, SourceFormat format,
+  Status add_source(std::string_view name, const std::string& path, SourceFormat format,
                     const std::vector<CaptureSpec>& capture,
                     const std::vector<ReadPosition>& positions);
   void take(std::size_t rank, std::vector<ParsedPoint>& points, Timestamp now, MetricsRead& read);

@@ -128,13 +128,11 @@ TEST_F(Follower, ReadsInBoundedSteps) {
   append("a.csv", text);
   std::vector<ParsedPoint> points;
   const FileFollower::Step first = follower_->step(points, 1000);
-  EXPECT_TRUE(first.changed);
   EXPECT_TRUE(first.more);
   EXPECT_EQ(follower_->offset(), 1000u);
   EXPECT_EQ(points.size() + step(1000).size(), 1000u);
   points.clear();
   const FileFollower::Step last = follower_->step(points);
-  EXPECT_FALSE(last.changed);
   EXPECT_FALSE(last.more);
 }
 
@@ -291,6 +289,36 @@ TEST_F(Attempt, ANameBelongsToTheHighestSourceThatGivesIt) {
   EXPECT_THAT(poll(), ElementsAre("loss@6=6", "acc@6=0.6", "only_log@2=2"));
 }
 
+TEST_F(Attempt, ACapturedFileMayBeCalledLikeASourceOfOurs) {
+  for (const char* name : {"client", "log"}) {
+    const std::string file = std::string(name) + ".captured";
+    sources_.files = {{name, path(file)}};
+    make({});
+    positions_.clear();
+    append("attempt-1.log", "a=1\n");
+    append("metrics.jsonl", "{\"b\":1}\n");
+    append(file, "cc=1\n");
+    poll();
+    EXPECT_EQ(positions_.size(), 3u);
+    make(positions_);
+    append(file, "cc=2\n");
+    EXPECT_THAT(poll(), ElementsAre("cc@2=2")) << name;
+    // What the next attempt begins with: all but the log.
+    EXPECT_EQ(AttemptMetrics::for_next_attempt(positions_).size(), 2u);
+  }
+}
+
+TEST_F(Attempt, PositionsOfEarlierVersionsAreUnderstood) {
+  append("progress.csv", "step,ret\n3,7\n");
+  poll();
+  for (ReadPosition& position : positions_) {
+    if (position.source.starts_with("file:")) position.source.erase(0, 5);
+  }
+  make(positions_);
+  append("progress.csv", "4,8\n");
+  EXPECT_THAT(poll(), ElementsAre("ret@4=8"));
+}
+
 TEST_F(Attempt, ASuccessorGoesOnExactlyIncludingTheOwnersOfNames) {
   append("metrics.jsonl", "{\"step\":1,\"loss\":0.5}\n{\"step\":2,");
   append("attempt-1.log", "Epoch 4\nother=1\n");
@@ -421,6 +449,14 @@ TEST(Explain, SaysWhichLineGaveWhatByWhichRule) {
   EXPECT_THAT(seen, ElementsAre("2 pattern 1 acc@3=0.9", "2 name=value loss@3=0.5",
                                 "4 table ret@1=7", "6 name: value val loss@4=1", "6 object a@4=2"));
   EXPECT_EQ(made->lines[0].text, "step=3 loss=0.5 acc is 0.9");
+}
+
+TEST(Explain, APatternThatOnlySetsTheStepHasMatchedToo) {
+  const auto made =
+      explain_lines("round 3\nloss=1\nround x\n", {{"", R"(round (?P<step>\w+))", ""}});
+  EXPECT_THAT(made->pattern_matches, ElementsAre(2u));
+  ASSERT_EQ(made->lines.size(), 1u);
+  EXPECT_EQ(show(made->lines[0].points[0].point), "loss@3=1");
 }
 
 TEST(Explain, KeepsTheFirstLinesOnly) {

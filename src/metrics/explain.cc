@@ -39,23 +39,22 @@ Result<Explanation> explain_lines(std::string_view text, const std::vector<Captu
   std::vector<ParsedPoint> points;
   ExplainedLine line;
   std::vector<bool> matched(explanation.pattern_matches.size(), false);
-  parser.observe([&](const Row& row, std::size_t from) {
+  const auto take_row = [&](const Row& row, std::size_t from) {
     std::size_t at = from;
     for (const Cell& cell : row) {
-      const int pattern = static_cast<int>(cell.rule) - static_cast<int>(Rule::first_pattern);
-      if (pattern >= 0) matched[static_cast<std::size_t>(pattern)] = true;
       if (&cell == row.step() || at >= points.size() || points[at].name != cell.name) continue;
       line.points.push_back({points[at], rule_words(cell.rule)});
       ++at;
     }
-  });
+  };
+  parser.observe(take_row, [&matched](std::size_t pattern) { matched[pattern] = true; });
   const auto end_line = [&]() {
-    if (line.points.empty()) return;
-    ++explanation.lines_matched;
     for (std::size_t i = 0; i < matched.size(); ++i) {
       explanation.pattern_matches[i] += matched[i] ? 1 : 0;
       matched[i] = false;
     }
+    if (line.points.empty()) return;
+    ++explanation.lines_matched;
     if (explanation.lines.size() < limit) explanation.lines.push_back(line);
     line.points.clear();
     points.clear();

@@ -96,11 +96,10 @@ FileFollower::Step FileFollower::step(std::vector<ParsedPoint>& points, std::siz
   } else if (offset_ > 0 && !same_tail(file.get())) {
     start_again("was replaced and is read again from its start; points read before are kept");
   }
-  const std::uint64_t before = offset_;
   const bool complete = read_new(file.get(), now.size, limit, points);
   caught_up_ = complete && offset_ >= now.size;
   seen_ = now;
-  return {offset_ != before, complete && offset_ < now.size};
+  return {complete && offset_ < now.size};
 }
 
 /// Feeds what lies between the offset and `size`; false on a read error.

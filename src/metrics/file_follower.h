@@ -25,8 +25,7 @@ class FileFollower {
 
   /// What a step did.
   struct Step {
-    bool changed = false;  ///< bytes were read
-    bool more = false;     ///< stopped at the limit, more is there
+    bool more = false;  ///< stopped at the limit, more is there
   };
 
   /// Reads what is new, about `limit` bytes at most. A file that cannot be read is noted once and

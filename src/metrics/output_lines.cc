@@ -14,7 +14,8 @@ namespace seedbed {
 namespace {
 
 constexpr std::string_view kStateKind = "output2";
-constexpr int kMostMatches = 1000;  // of one pattern in one piece
+constexpr std::string_view kEarlierKind = "output1";  // mostly without a line of failure
+constexpr int kMostMatches = 1000;                    // of one pattern in one piece
 constexpr std::size_t kMostTableRows = 500;
 constexpr int kPatternRank = 1000;  // a step that a pattern names wins over any other
 
@@ -209,6 +210,7 @@ void OutputLinesParser::match_patterns(std::string_view text, std::vector<Parsed
                                static_cast<int>(pattern.found.size()))) {
         break;
       }
+      if (match_observer_) match_observer_(p);
       one_match(p, points);
       const re2::StringPiece& all = pattern.found[0];
       const std::size_t end = static_cast<std::size_t>(all.data() + all.size() - text.data());
@@ -284,7 +286,8 @@ std::string OutputLinesParser::state() const {
 
 Status OutputLinesParser::restore(std::string_view text) {
   StateReader state(text);
-  if (state.text() != kStateKind) {
+  const std::string kind = state.text();
+  if (kind != kStateKind && kind != kEarlierKind) {
     return fail(ErrorCode::damaged, "the stored reading position of a log is not understood");
   }
   splitter_.load(state);
@@ -301,7 +304,7 @@ Status OutputLinesParser::restore(std::string_view text) {
     const double value = state.real();
     table_.add(name, value, Rule::table, step_rank(name));
   }
-  failure_line_ = state.text();
+  failure_line_ = kind == kEarlierKind && state.at_end() ? "" : state.text();
   if (!state.at_end()) {
     return fail(ErrorCode::damaged, "the stored reading position of a log is damaged");
   }

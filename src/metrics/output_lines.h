@@ -30,6 +30,8 @@ class OutputLinesParser : public MetricParser {
  public:
   /// What gave the points `from`... to the end of the list.
   using Observer = std::function<void(const Row& row, std::size_t from)>;
+  /// Which of the user's patterns has matched, from 0; also where no point comes of it.
+  using MatchObserver = std::function<void(std::size_t pattern)>;
 
   [[nodiscard]] static Result<std::unique_ptr<OutputLinesParser>> make(
       const std::vector<CaptureSpec>& capture);
@@ -46,7 +48,10 @@ class OutputLinesParser : public MetricParser {
   [[nodiscard]] std::string failure_line() const override { return failure_line_; }
   [[nodiscard]] std::vector<std::string> take_notes() override { return sink_.notes().take(); }
 
-  void observe(Observer observer) { observer_ = std::move(observer); }
+  void observe(Observer observer, MatchObserver matches) {
+    observer_ = std::move(observer);
+    match_observer_ = std::move(matches);
+  }
 
  private:
   struct Pattern;
@@ -77,6 +82,7 @@ class OutputLinesParser : public MetricParser {
   std::string failure_line_;
   std::string scratch_;
   Observer observer_;
+  MatchObserver match_observer_;
 };
 
 }  // namespace seedbed

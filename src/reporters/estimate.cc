@@ -16,6 +16,12 @@ std::string plural(std::uint64_t count, std::string_view word) {
 
 }  // namespace
 
+void EstimateBasis::stop(StopMode mode) {
+  stopping = mode != StopMode::drain;
+  held_back = waiting.value_or(0);
+  waiting = 0;
+}
+
 std::string Estimate::text() const {
   if (!left) return "end not known: " + how;
   if (left->count() == 0) return how;

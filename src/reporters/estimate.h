@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "engine/records.h"
 
 namespace seedbed {
 
@@ -21,6 +22,9 @@ struct EstimateBasis {
   std::uint64_t held_back = 0;  ///< of the waiting ones, those that a stopping run leaves
   bool paused = false;
   bool stopping = false;
+
+  /// The run is being stopped; what waits is left. Only of a drain the end can be told.
+  void stop(StopMode mode);
 };
 
 struct Estimate {

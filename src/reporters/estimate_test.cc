@@ -84,6 +84,16 @@ TEST(Estimate, WhatAStoppingRunLeavesWaits) {
   EXPECT_EQ(estimate_end(b).text(), "1 trial waits");
 }
 
+TEST(Estimate, OnlyOfADrainTheEndCanBeTold) {
+  EstimateBasis b = basis(2, 10, 2, {Milliseconds(3)}, 7);
+  b.stop(StopMode::drain);
+  EXPECT_TRUE(estimate_end(b).left);
+  EXPECT_EQ(b.held_back, 7u);
+  b = basis(2, 10, 2, {Milliseconds(3)}, 7);
+  b.stop(StopMode::kill);
+  EXPECT_EQ(estimate_end(b).text(), "end not known: the run is being stopped");
+}
+
 TEST(Estimate, EndlessWorkDoesNotOverflow) {
   const Estimate e = estimate_end(basis(1, 1'000'000, 1, {}, ~std::uint64_t{0}));
   ASSERT_TRUE(e.left.has_value());

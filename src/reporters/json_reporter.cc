@@ -1,4 +1,3 @@
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -6,6 +5,7 @@
 #include "reporters/lines.h"
 #include "reporters/make_reporter.h"
 #include "reporters/progress.h"
+#include "study/value_json.h"
 
 // JSON lines: the schema is docs/reference/output-json.md. Fields are added, never renamed or given
 // another meaning; `schema` in the first line counts up when that must happen after all.
@@ -36,40 +36,15 @@ Json text_or_null(const std::string& text) {
   return text;
 }
 
-Json typed(const Value& value) {
-  switch (value.kind()) {
-    case ValueKind::absent:
-    case ValueKind::null:
-      return nullptr;
-    case ValueKind::boolean:
-      return value.number().value_or(0) != 0;
-    case ValueKind::integer: {
-      std::int64_t whole = 0;
-      const std::string& text = value.spelling();
-      const auto read = std::from_chars(text.data(), text.data() + text.size(), whole);
-      if (read.ec == std::errc() && read.ptr == text.data() + text.size()) return whole;
-      return number(value.number().value_or(0));
-    }
-    case ValueKind::real:
-      return number(value.number().value_or(0));
-    case ValueKind::structure: {
-      Json parsed = Json::parse(value.spelling(), nullptr, false);
-      if (!parsed.is_discarded()) return parsed;
-      return value.spelling();
-    }
-    case ValueKind::text:
-      return value.spelling();
-  }
-  return nullptr;
-}
-
 /// As params.json: typed values and their text; absent parameters are in neither.
 Json params(const Point& point) {
   Json values = Json::object();
   Json text = Json::object();
   for (const Parameter& parameter : point.parameters) {
     if (parameter.value.is_absent()) continue;
-    values[parameter.name] = typed(parameter.value);
+    Json value = Json::parse(json_of(parameter.value), nullptr, false);
+    if (value.is_discarded()) value = parameter.value.spelling();  // of a damaged record
+    values[parameter.name] = std::move(value);
     text[parameter.name] = parameter.value.spelling();
   }
   return Json{{"values", std::move(values)}, {"text", std::move(text)}};

@@ -149,13 +149,14 @@ TEST(JsonReporter, ParametersKeepTypeAndSpellingAndAbsentOnesAreLeftOut) {
                             {"opt", Value::null()},
                             {"gone", Value::absent()},
                             {"empty", Value::from_text("")},
+                            {"names", Value::structure("[a,.5]", R"(["a", 5e-1])")},
                             {"layers", Value::structure("[32, 32]", "[32,32]")}};
   trial.identity = trial.point.identity();
   run.story.commit({trial});
   const Json params = run.last("trial_proposed").at("params");
   EXPECT_EQ(params.at("values"),
             Json::parse(R"({"lr":0.001,"zip":"007","amp":true,"opt":null,"empty":"",)"
-                        R"("layers":[32,32]})"));
+                        R"("names":["a",0.5],"layers":[32,32]})"));
   EXPECT_EQ(params.at("text").at("lr"), "1e-3");
   EXPECT_FALSE(params.at("text").contains("gone"));
 }

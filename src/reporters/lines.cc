@@ -27,7 +27,7 @@ std::string attempt_note(const AttemptStatus* attempt) {
                                                    : fmt::format(" (attempt {})", attempt->number);
 }
 
-/// `waiting  others hold cores 0-3 and GPU-a: nothing is placed there`.
+/// `note     others hold cores 0-3 and GPU-a: nothing is placed there`.
 std::string held_line(const Held& held) {
   if (held.empty()) return "note     nobody else holds cores or GPUs any more";
   std::vector<std::string> parts;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "reporters/progress.h"
 #include "reporters/reporters_test_support.h"
 
 namespace seedbed {
@@ -146,6 +147,19 @@ TEST(PlainReporter, CaseK1_BestConfigurationIsTheMeanNotTheLuckiestSeed) {
       has(text, "best     lr=0.1  0.8 ± 0 (n=3)  (maximize last val_acc, mean over seed)\n"))
       << text;
   EXPECT_TRUE(has(text, "  best single trial 0.99: 00006-lr0.2-s2\n")) << text;
+}
+
+TEST(PlainReporter, CaseK1_TheMeanOfEqualValuesIsThatValue) {
+  Plain plain;
+  plain.story.begin({"0.1"}, {"0", "1", "2", "3", "4", "5", "6"});
+  for (TrialNumber number = 1; number <= 7; ++number) {
+    plain.story.start(number, 0);
+    plain.story.report(number, 1, 0.3);
+    plain.story.complete(number, 1000);
+  }
+  const Closing closing = make_closing(plain.story.state, 10);
+  ASSERT_TRUE(closing.best_configuration);
+  EXPECT_EQ(closing.best_configuration->mean, 0.3);
 }
 
 TEST(PlainReporter, CaseK1_AConfigurationWithAFailedSeedIsBehindTheCompleteOnes) {

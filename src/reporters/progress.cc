@@ -128,11 +128,7 @@ Estimate Progress::estimate(Timestamp now, const StudyState& state) const {
   basis.slots = state.slots();
   basis.waiting = waiting(state);
   basis.paused = state.paused();
-  if (state.stopping()) {
-    basis.stopping = state.stopping()->mode != StopMode::drain;
-    basis.held_back = basis.waiting.value_or(0);
-    basis.waiting = 0;
-  }
+  if (state.stopping()) basis.stop(state.stopping()->mode);
   for (const AttemptId id : state.open_attempts()) {
     const AttemptStatus* attempt = state.attempt(id);
     if (attempt == nullptr || attempt->phase == AttemptPhase::ended) continue;
@@ -150,11 +146,10 @@ struct Group {
   std::vector<double> values;
 };
 
-// As results/compare.h judges: first by whether a seed is missing, then by the mean.
-bool goes_before(const ConfigurationMean& a, const ConfigurationMean& b, Goal goal) {
-  if (a.incomplete != b.incomplete) return b.incomplete;
-  // Ties go to the lower trial, so that the answer never depends on the order of the map.
-  return a.mean == b.mean ? a.first < b.first : better(a.mean, b.mean, goal);
+// Ties go to the lower trial, so that the answer never depends on the order of the map.
+bool better_mean(const ConfigurationMean& a, const ConfigurationMean& b, Goal goal) {
+  const Standing one{a.mean, !a.incomplete}, other{b.mean, !b.incomplete};
+  return goes_before(one, other, goal) || (!goes_before(other, one, goal) && a.first < b.first);
 }
 
 std::optional<ConfigurationMean> best_mean(const std::map<std::string, Group>& groups,
@@ -168,15 +163,12 @@ std::optional<ConfigurationMean> best_mean(const std::map<std::string, Group>& g
     one.first = group.first;
     one.n = group.values.size();
     one.incomplete = one.n < group.trials || (group.seeded != 0 && group.seeded < seeds);
-    const auto count = static_cast<double>(one.n);
-    for (const double value : group.values) one.mean += value / count;
-    if (one.n == 0 || !std::isfinite(one.mean)) continue;
-    if (one.n > 1) {
-      double squares = 0;
-      for (const double value : group.values) squares += (value - one.mean) * (value - one.mean);
-      one.deviation = std::sqrt(squares / (count - 1));
-    }
-    if (!best || goes_before(one, *best, goal)) best = one;
+    Mean mean;
+    for (const double value : group.values) mean.add(value);
+    one.mean = mean.value();
+    if (!std::isfinite(one.mean)) continue;  // NaN of none
+    one.deviation = sample_deviation(group.values, one.mean);
+    if (!best || better_mean(one, *best, goal)) best = one;
   }
   return best;
 }

@@ -112,10 +112,6 @@ std::string json_row(const Table& table, const std::vector<Cell>& row) {
   return object.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-bool looks_like_formula(std::string_view text) {
-  return !text.empty() && std::string_view("=+-@\t\r").find(text.front()) != std::string_view::npos;
-}
-
 }  // namespace
 
 Cell Cell::text(std::string text, Style style) {
@@ -268,7 +264,7 @@ std::string csv_field(std::string_view text) {
   return quoted + '"';
 }
 
-std::string csv_table(const Table& table, const CsvOptions& options) {
+std::string csv_table(const Table& table) {
   std::string text;
   for (std::size_t c = 0; c < table.columns.size(); ++c) {
     if (c > 0) text += ',';
@@ -280,11 +276,7 @@ std::string csv_table(const Table& table, const CsvOptions& options) {
       if (c > 0) text += ',';
       const Cell& cell = cell_at(row, c);
       if (cell.kind() == Cell::Kind::empty || cell.kind() == Cell::Kind::absent) continue;
-      std::string field = to_valid_utf8(cell.exact());
-      if (options.guard_formulas && cell.kind() == Cell::Kind::text && looks_like_formula(field)) {
-        field.insert(field.begin(), '\'');
-      }
-      text += csv_field(field);
+      text += csv_field(to_valid_utf8(cell.exact()));
     }
     text += '\n';
   }

@@ -82,15 +82,10 @@ struct TextTableOptions {
 /// The same objects, one a line, without the array.
 [[nodiscard]] std::string json_lines_table(const Table& table);
 
-struct CsvOptions {
-  /// Puts `'` before text that a spreadsheet would run as a formula (`= + - @` in front). Off,
-  /// since it changes values: what was exported reads back as it was.
-  bool guard_formulas = false;
-};
-
 /// CSV as RFC 4180 quotes it, but with LF line ends, UTF-8, header = column names. An empty cell
-/// is nothing, the empty text is `""`; nan, inf, -inf are written so.
-[[nodiscard]] std::string csv_table(const Table& table, const CsvOptions& options = {});
+/// is nothing, the empty text is `""`; nan, inf, -inf are written so. Texts that a spreadsheet
+/// would run as a formula stay as they are: what was exported reads back as it was.
+[[nodiscard]] std::string csv_table(const Table& table);
 
 /// One field as RFC 4180 quotes it: only where it must be.
 [[nodiscard]] std::string csv_field(std::string_view text);

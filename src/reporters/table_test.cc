@@ -171,11 +171,10 @@ TEST(Csv, QuotesAsTheRfcSays) {
   EXPECT_EQ(csv_field(""), "\"\"");
 }
 
-TEST(Csv, FormulasAreGuardedOnlyWhenAskedAndNumbersNever) {
+TEST(Csv, FormulasStayAsTheyAre) {
   const Table table{
       {{"v"}}, {{Cell::text("=1+2")}, {Cell::text("@x")}, {Cell::number(-1)}, {Cell::text("a=b")}}};
   EXPECT_EQ(csv_table(table), "v\n=1+2\n@x\n-1.0\na=b\n");
-  EXPECT_EQ(csv_table(table, {.guard_formulas = true}), "v\n'=1+2\n'@x\n-1.0\na=b\n");
 }
 
 TEST(Csv, EveryDigitSurvives) {

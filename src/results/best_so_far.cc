@@ -81,10 +81,7 @@ class Search {
   }
 
   [[nodiscard]] bool before(const Group& a, const Group& b) const {
-    const bool finite = std::isfinite(a.mean.value());
-    if (!finite || !std::isfinite(b.mean.value())) return finite && !std::isfinite(b.mean.value());
-    if (complete(a) != complete(b)) return complete(a);
-    return better(a.mean.value(), b.mean.value(), space_.goal);
+    return goes_before({a.mean.value(), complete(a)}, {b.mean.value(), complete(b)}, space_.goal);
   }
 
   Status take(const sqlite::Statement& row, rows::Beside& values, rows::Beside& parameters) {

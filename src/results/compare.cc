@@ -143,16 +143,10 @@ class Grouping {
                      [](const MissingSeed& a, const MissingSeed& b) { return a.seed < b.seed; });
     row.n = row.values.size();
     if (row.n > 0) {
-      const auto n = static_cast<double>(row.n);
       Mean over;
       for (const double value : row.values) over.add(value);
-      const double mean = over.value();
-      row.mean = mean;
-      if (row.n > 1) {
-        double squares = 0;
-        for (const double value : row.values) squares += (value - mean) * (value - mean);
-        row.std = std::sqrt(squares / (n - 1));
-      }
+      row.mean = over.value();
+      row.std = sample_deviation(row.values, *row.mean);
     }
     comparison_.rows.push_back(std::move(row));
   }
@@ -163,19 +157,15 @@ class Grouping {
   std::map<std::string, int> copies_;
 };
 
-enum Rank { kComplete, kIncomplete, kNotFinite, kNothing };
+bool has_mean(const Configuration& row) { return row.mean && std::isfinite(*row.mean); }
 
-Rank rank_of(const Configuration& row) {
-  if (!row.mean) return kNothing;
-  if (!std::isfinite(*row.mean)) return kNotFinite;
-  return row.missing.empty() ? kComplete : kIncomplete;
-}
-
+// Those without any result are the last of all.
 void sort_rows(Comparison& comparison) {
   std::stable_sort(comparison.rows.begin(), comparison.rows.end(),
                    [&](const Configuration& a, const Configuration& b) {
-                     if (rank_of(a) != rank_of(b)) return rank_of(a) < rank_of(b);
-                     return rank_of(a) <= kIncomplete && better(*a.mean, *b.mean, comparison.goal);
+                     if (!a.mean || !b.mean) return a.mean && !b.mean;
+                     return goes_before({*a.mean, a.missing.empty()}, {*b.mean, b.missing.empty()},
+                                        comparison.goal);
                    });
 }
 
@@ -250,6 +240,25 @@ Result<Best> best_trial(const Snapshot& snapshot, const CompareOptions& options)
   return judge_trials(snapshot, options, start(snapshot, options, std::move(*metric)));
 }
 
+Result<std::vector<TrialNumber>> ranked_trials(const Snapshot& snapshot,
+                                               const CompareOptions& options) {
+  auto metric = metric_of(snapshot, options);
+  if (!metric) return propagate(metric);
+  const Comparison comparison = start(snapshot, options, std::move(*metric));
+  std::vector<std::pair<double, TrialNumber>> ranked;
+  for (const TrialRow& trial : snapshot.trials) {
+    const auto value = value_of(trial, comparison);
+    if (!takes_part(trial, options) || !value || !std::isfinite(*value)) continue;
+    ranked.emplace_back(*value, trial.number);
+  }
+  std::stable_sort(ranked.begin(), ranked.end(), [&](const auto& a, const auto& b) {
+    return better(a.first, b.first, comparison.goal);
+  });
+  std::vector<TrialNumber> trials;
+  for (const auto& [value, trial] : ranked) trials.push_back(trial);
+  return trials;
+}
+
 Result<Best> best(const Snapshot& snapshot, const CompareOptions& options) {
   const auto comparison = compare(snapshot, options);
   if (!comparison) return propagate(comparison);
@@ -259,7 +268,7 @@ Result<Best> best(const Snapshot& snapshot, const CompareOptions& options) {
                   [](const Configuration& row) { return row.trials.size() > 1; });
   if (!result || !replicated) return result;
   const Configuration& first = comparison->rows.front();
-  if (rank_of(first) > kIncomplete) {
+  if (!has_mean(first)) {
     return fail(ErrorCode::usage,
                 fmt::format("no configuration has a finite mean of \"{}\": each has a seed whose "
                             "{} is NaN or infinite",

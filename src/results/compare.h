@@ -75,6 +75,10 @@ struct Best {
 /// Always compares single trials.
 [[nodiscard]] Result<Best> best_trial(const Snapshot& snapshot, const CompareOptions& options);
 
+/// The completed trials that take part and have a finite measure, best first; ties by number.
+[[nodiscard]] Result<std::vector<TrialNumber>> ranked_trials(const Snapshot& snapshot,
+                                                             const CompareOptions& options);
+
 /// What a snapshot must hold for these options.
 [[nodiscard]] SnapshotOptions needed_for(const CompareOptions& options,
                                          const std::string& objective_metric);

@@ -35,6 +35,23 @@ TEST(Measure, ReadsItsThreeFormsAndRefusesTheRest) {
   }
 }
 
+TEST(Compare, CaseJ13_RanksTheTrialsOfThePresentSpaceByTheGoalOfTheMetric) {
+  WrittenStudy study;
+  study.write(testing::sample_space());
+  study.trial(1, point_of("1", 0), {1});
+  study.trial(2, point_of("2", 0), {kNan});
+  study.trial(3, point_of("3", 0), {3});
+  study.trial(4, point_of("4", 0), {0}, TrialState::failed, "exit code 1");
+  study.trial(5, point_of("5", 0), {3});
+  const Goal goal = testing::sample_space().goal;
+  const auto best_first = *ranked_trials(study.snapshot(), by("last"));
+  EXPECT_THAT(best_first,
+              goal == Goal::maximize ? ElementsAre(3U, 5U, 1U) : ElementsAre(1U, 3U, 5U));
+  CompareOptions turned = by("last");
+  turned.goal = goal == Goal::maximize ? Goal::minimize : Goal::maximize;
+  EXPECT_EQ(ranked_trials(study.snapshot(), turned)->back(), goal == Goal::maximize ? 5U : 1U);
+}
+
 TEST(Compare, CaseK1_MeanAndSampleDeviationOverSeedsWithAMarkWhereOneFailed) {
   WrittenStudy study;
   study.write(testing::sample_space());

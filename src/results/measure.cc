@@ -66,6 +66,21 @@ void Mean::add(double value) {
   sum_ += value - shift_;
 }
 
+std::optional<double> sample_deviation(const std::vector<double>& values, double mean) {
+  if (values.size() < 2) return std::nullopt;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return std::sqrt(squares / static_cast<double>(values.size() - 1));
+}
+
+bool goes_before(const Standing& a, const Standing& b, Goal goal) {
+  if (!std::isfinite(a.mean) || !std::isfinite(b.mean)) {
+    return std::isfinite(a.mean) && !std::isfinite(b.mean);
+  }
+  if (a.complete != b.complete) return a.complete;
+  return better(a.mean, b.mean, goal);
+}
+
 std::string_view goal_word(Goal goal) { return goal == Goal::minimize ? "min" : "max"; }
 
 }  // namespace seedbed

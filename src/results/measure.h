@@ -57,6 +57,20 @@ class Mean {
   double shift_ = 0, sum_ = 0;
 };
 
+/// Sample standard deviation, divided by n-1; nothing below two values.
+[[nodiscard]] std::optional<double> sample_deviation(const std::vector<double>& values,
+                                                     double mean);
+
+/// What decides between configurations: what crashed must not win by the seeds that survived.
+struct Standing {
+  double mean = 0;       ///< over the seeds
+  bool complete = true;  ///< no seed is missing
+};
+
+/// Whether `a` is strictly the better configuration: those without a finite mean last, then those
+/// that miss a seed, then by the mean.
+[[nodiscard]] bool goes_before(const Standing& a, const Standing& b, Goal goal);
+
 /// `min` or `max`, for the heading beside a "best".
 [[nodiscard]] std::string_view goal_word(Goal goal);
 

@@ -1,7 +1,5 @@
 #include "results/study_reader.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
@@ -91,13 +89,6 @@ Status give_latest(const sqlite::Database& database, const std::set<TrialNumber>
   });
 }
 
-// Nanoseconds since 1970 of the last change; 0 when it is not there.
-std::int64_t changed_ns(const std::string& path) {
-  struct stat info = {};
-  if (::stat(path.c_str(), &info) != 0) return 0;
-  return info.st_mtim.tv_sec * 1'000'000'000LL + info.st_mtim.tv_nsec;
-}
-
 std::vector<std::string> study_folders(const std::string& folder, std::error_code& error) {
   std::vector<std::string> names;
   for (fs::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
@@ -123,6 +114,27 @@ Result<std::vector<MetricPoint>> read_points(const sqlite::Database& database, T
     points.push_back({metric, point.step, point.value, point.at});
   }
   return points;
+}
+
+Status read_curves(const sqlite::Database& database,
+                   const std::function<void(const KeptCurve&)>& take) {
+  auto rows = database.prepare(
+      "SELECT m.trial, m.metric, n.name FROM metrics m JOIN metric_names n ON n.id=m.metric "
+      "ORDER BY m.trial, n.name");
+  if (!rows) return propagate(rows);
+  return rows->each([&](const sqlite::Statement& row) -> Status {
+    KeptCurve curve;
+    curve.trial = row.unsigned_integer(0);
+    curve.metric = row.text(2);
+    const auto stored = read_curve(database, curve.trial, row.integer(1));
+    if (!stored) return propagate(stored);
+    for (const StoredPoint& point : *stored) {
+      curve.points.push_back(
+          {attempt_of_key(point.attempt).attempt, point.step, point.value, point.at});
+    }
+    take(curve);
+    return {};
+  });
 }
 
 Result<std::vector<std::string>> read_metric_names(const sqlite::Database& database) {
@@ -177,6 +189,11 @@ Result<std::vector<MetricPoint>> StudyReader::curve(TrialNumber trial,
   });
 }
 
+Status StudyReader::each_curve(const std::function<void(const KeptCurve&)>& take) const {
+  return read_record(study_dir_,
+                     [&](const sqlite::Database& database) { return read_curves(database, take); });
+}
+
 Result<std::vector<std::string>> StudyReader::metric_names() const {
   return read_record(study_dir_, read_metric_names);
 }
@@ -213,20 +230,6 @@ Result<std::vector<ListedStudy>> list_studies(const std::string& folder) {
     return fail(ErrorCode::machine, folder + ": " + error.message());
   }
   return studies;
-}
-
-std::optional<std::string> newest_study(const std::string& folder) {
-  std::error_code ignored;
-  std::optional<std::string> newest;
-  std::int64_t newest_ns = 0;
-  for (const std::string& name : study_folders(folder, ignored)) {
-    const std::string database = folder + "/" + name + "/" + kDatabaseName;
-    const std::int64_t ns = std::max(changed_ns(database), changed_ns(database + "-wal"));
-    if (newest && ns <= newest_ns) continue;
-    newest = folder + "/" + name;
-    newest_ns = ns;
-  }
-  return newest;
 }
 
 }  // namespace seedbed

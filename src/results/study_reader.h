@@ -24,6 +24,18 @@ struct FollowPosition {
   bool operator==(const FollowPosition&) const = default;
 };
 
+/// The kept points of a metric of a trial, in the order of reporting.
+struct KeptCurve {
+  struct Point {
+    std::uint32_t attempt = 0;
+    double step = 0, value = 0;
+    Timestamp at;
+  };
+  TrialNumber trial = 0;
+  std::string metric;
+  std::vector<Point> points;
+};
+
 /// One study, for looking at. Needs no lock, never writes to the record, and never stands in a
 /// controller's way: each call opens the database, reads in one short transaction, and closes it.
 /// Works on a study whose controller runs, was killed, or ended; on a read-only folder; on a copy.
@@ -51,6 +63,9 @@ class StudyReader {
   /// The kept points of a metric of a trial, in the order of reporting. Empty when there are none.
   [[nodiscard]] Result<std::vector<MetricPoint>> curve(TrialNumber trial,
                                                        const std::string& metric) const;
+
+  /// Gives the curve of every metric of every trial, by trial, then by name; one is held at a time.
+  [[nodiscard]] Status each_curve(const std::function<void(const KeptCurve&)>& take) const;
 
   /// The names of all metrics that trials have reported, sorted.
   [[nodiscard]] Result<std::vector<std::string>> metric_names() const;
@@ -81,8 +96,5 @@ struct ListedStudy {
 
 /// The studies directly under a folder (`./studies`), by name. An absent folder has none.
 [[nodiscard]] Result<std::vector<ListedStudy>> list_studies(const std::string& folder);
-
-/// The study with the newest record under a folder; nothing when there is none.
-[[nodiscard]] std::optional<std::string> newest_study(const std::string& folder);
 
 }  // namespace seedbed

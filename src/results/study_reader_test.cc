@@ -16,10 +16,12 @@ namespace {
 namespace fs = std::filesystem;
 
 using ::testing::ElementsAre;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::point_of;
 using ::testing::SizeIs;
+using ::testing::StartsWith;
 using testing::TempFolder;
 using testing::WrittenStudy;
 
@@ -211,12 +213,35 @@ TEST(StudyReader, CaseI13_EverythingAboutATrialAndTheLineThatRepeatsIt) {
   EXPECT_EQ(attempt.code_hash, "0123456789abcdef");
   EXPECT_EQ(attempt.log, study.dir() + "/trials/1-folder/attempt-1.log");
   EXPECT_EQ(details->repeat_line(),
-            "cd '/home/me/my exp' && env -u DEBUG 'A=b c' OMP_NUM_THREADS=1 SEEDBED_STUDY_DIR=" +
+            "d=$(mktemp -d) && cd '/home/me/my exp' && env -u DEBUG 'A=b c' OMP_NUM_THREADS=1 "
+            "SEEDBED_STUDY_DIR=" +
                 study.dir() + " SEEDBED_TRIAL=1 SEEDBED_ATTEMPT=1 SEEDBED_SLOT=" +
                 std::to_string(attempt.allocation.slot) + " SEEDBED_PARAMS=" + study.dir() +
                 "/trials/1-folder/params.json SEEDBED_METRICS=/dev/null "
-                "SEEDBED_STOP=/dev/null/stop SEEDBED_TRIAL_DIR=\"$(mktemp -d)\" python3 train.py " +
+                "SEEDBED_STOP=/dev/null/stop SEEDBED_TRIAL_DIR=\"$d\" python3 train.py " +
                 shell_quote("--name=it's a test"));
+}
+
+TEST(StudyReader, TheRepeatLineHasAFreshFolderWhereverTheTrialsOwnStood) {
+  WrittenStudy study;
+  SpaceSet space = testing::sample_space();
+  space.spec_yaml = "template: /home/me/cfg.yaml\n";
+  study.write(space);
+  study.write(testing::sample_trial(1));
+  study.write(AttemptPlanned{{1, 1}, testing::sample_allocation(1)});
+  AttemptStarted started = testing::sample_start({1, 1});
+  const std::string own = study.dir() + "/trials/1-folder";
+  started.details_json = R"({"argv":["t","--out=DIR/a b","DIR/cfg.yaml","DIR/args.json","DIR"],)"
+                         R"("cwd":"DIR","env":{"LOG":"DIR/log","P":"DIR/wandb-params.yaml"}})";
+  for (std::size_t at = 0; (at = started.details_json.find("DIR")) != std::string::npos;) {
+    started.details_json.replace(at, 3, own);
+  }
+  study.write(started);
+  const std::string line = study.reader().trial(1)->repeat_line();
+  EXPECT_THAT(line, StartsWith("d=$(mktemp -d) && cd \"$d\" && env LOG=\"$d\"/log P=" + own +
+                               "/wandb-params.yaml SEEDBED_STUDY_DIR="));
+  EXPECT_THAT(line, EndsWith(" SEEDBED_TRIAL_DIR=\"$d\" t --out=\"$d\"'/a b' " + own +
+                             "/cfg.yaml " + own + "/args.json \"$d\""));
 }
 
 TEST(StudyReader, DetailsThatAreNoJsonDoNoHarm) {
@@ -358,7 +383,6 @@ TEST(StudyReader, AWalWithoutItsSharedMemoryIsReadInACopy) {
 TEST(StudyReader, ListsStudiesByNameAndNamesTheUnreadable) {
   const TempFolder folder;
   EXPECT_THAT(*list_studies(folder.path() + "/nosuch"), IsEmpty());
-  EXPECT_FALSE(newest_study(folder.path()));
   for (const char* name : {"b", "a", "c"}) {
     fs::create_directory(folder.path() + "/" + name);
     auto opened = open_store_as(folder.path() + "/" + name, true, Journal::wal);
@@ -377,7 +401,6 @@ TEST(StudyReader, ListsStudiesByNameAndNamesTheUnreadable) {
   EXPECT_THAT(names, ElementsAre("a", "b", "c", "odd"));
   EXPECT_TRUE(studies->at(0).status);
   EXPECT_THAT(studies->at(3).error, HasSubstr("damaged"));
-  EXPECT_EQ(newest_study(folder.path()), folder.path() + "/a");
 }
 
 TEST(StudyReader, MetricNamesAndTheSweepFileOfEachRevision) {

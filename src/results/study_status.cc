@@ -121,10 +121,8 @@ void count_unproposed(const rows::Space& space, std::uint64_t in_revision, Study
   StudySources sources;
   sources.file_name = "sweep.yaml";
   sources.file_text = space.spec_yaml;
-  const TextReader no_files = [](const std::string& path) -> Result<std::string> {
-    return fail(ErrorCode::usage, path + " is not part of the record");
-  };
-  const auto spec = read_study(sources, no_files);
+  const auto spec = read_study(sources, {});  // what it was made of is in the text
+
   if (!spec) return;
   const PointCount count = spec->space.count();
   std::optional<std::uint64_t> total;
@@ -200,6 +198,17 @@ bool StudyStatus::finished() const {
 int StudyStatus::exit_code() const {
   if (!finished()) return 6;
   return count(TrialState::failed) != 0 || metric_missing != 0 ? 1 : 0;
+}
+
+bool StudyStatus::left_since() const {
+  if (!last_run || !last_run->ended_at || finished()) return false;
+  const int code = last_run->exit_code;
+  return code == 0 || code == 1 || changed_at != last_run->ended_at;
+}
+
+int StudyStatus::exit_code_now(bool live) const {
+  const bool ended = !live && last_run && last_run->ended_at && !finished();
+  return ended && !left_since() ? last_run->exit_code : exit_code();
 }
 
 namespace {

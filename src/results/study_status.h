@@ -91,6 +91,11 @@ struct StudyStatus {
   /// What `run`, `attach` and `status` exit with (contract, section 2): 0, 1 or 6. 130/143 and the
   /// like are the last run's own.
   [[nodiscard]] int exit_code() const;
+  /// Work was left by `add` or `retry` after the last run had ended.
+  [[nodiscard]] bool left_since() const;
+  /// Of `status` and `attach`: a live study has work left (6) until it ends; one that has ended
+  /// exits as it ended, unless work came after that.
+  [[nodiscard]] int exit_code_now(bool live) const;
 };
 
 }  // namespace seedbed

@@ -11,6 +11,7 @@
 #include "results/rows.h"
 #include "results/study_reader.h"
 #include "store/record_codec.h"
+#include "study/yaml_tree.h"
 
 namespace seedbed {
 namespace {
@@ -133,6 +134,14 @@ Status read_attempts(const sqlite::Database& database, TrialDetails& details) {
   });
 }
 
+// The name of the file that `template:` fills, as a sweep file says.
+std::string config_name_of(const std::string& spec_yaml) {
+  const auto tree = parse_yaml(SourceText("sweep.yaml", spec_yaml));
+  const YamlNode* path = tree && (*tree)->is_map() ? (*tree)->find("template") : nullptr;
+  if (path == nullptr || !path->is_scalar()) return {};
+  return path->text.substr(path->text.find_last_of('/') + 1);
+}
+
 Result<TrialDetails> read_details(const sqlite::Database& database, const std::string& study_dir,
                                   TrialNumber number, bool unwatched) {
   const auto space = rows::read_space(database);
@@ -157,6 +166,7 @@ Result<TrialDetails> read_details(const sqlite::Database& database, const std::s
   if (!read) return propagate(read);
   TrialDetails details;
   details.study_dir = study_dir;
+  details.config_name = config_name_of(space->spec_yaml);
   details.row = std::move(trials.front());
   if (const Status attempts = read_attempts(database, details); !attempts) {
     return propagate(attempts);
@@ -173,38 +183,78 @@ Result<TrialDetails> read_details(const sqlite::Database& database, const std::s
   return details;
 }
 
+// A word for a shell in which `$d` stands for the folder, but for the files that the program reads.
+std::string quote_beside(std::string_view word, const std::string& folder,
+                         const std::string& config) {
+  const auto is_read = [&](std::string_view behind) {
+    for (const std::string_view name :
+         {std::string_view("params.json"), std::string_view("args.json"),
+          std::string_view("wandb-params.yaml"), std::string_view(config)}) {
+      if (!name.empty() && behind == "/" + std::string(name)) return true;
+    }
+    return false;
+  };
+  std::string quoted, plain;
+  const auto end_plain = [&] {
+    if (!plain.empty()) quoted += shell_quote(std::exchange(plain, {}));
+  };
+  while (true) {
+    const std::size_t at = word.find(folder);
+    if (at == std::string_view::npos) break;
+    const std::string_view behind = word.substr(at + folder.size());
+    plain += word.substr(0, at);
+    if (is_read(behind)) {
+      plain += folder;
+    } else {
+      end_plain();
+      quoted += "\"$d\"";
+    }
+    word = behind;
+  }
+  plain += word;
+  if (quoted.empty()) return shell_quote(plain);
+  end_plain();
+  return quoted;
+}
+
 }  // namespace
 
 std::string TrialDetails::folder_path() const { return study_dir + "/trials/" + row.folder; }
 
 std::string TrialDetails::repeat_line(const AttemptDetails& attempt) const {
   if (attempt.argv.empty()) return {};
+  const std::string folder = folder_path();
+  const auto quote = [&](const std::string& word) {
+    return quote_beside(word, folder, config_name);
+  };
   // env(1) wants its options before its assignments.
   std::string removed, set;
-  const auto assign = [&set](const std::string& name, const std::string& value) {
-    set += " " + shell_quote(name + "=" + value);
-  };
   for (const AttemptDetails::Variable& variable : attempt.env) {
     if (variable.name.starts_with("SEEDBED_")) continue;
     if (variable.value) {
-      assign(variable.name, *variable.value);
+      set += " " + quote(variable.name + "=" + *variable.value);
     } else {
       removed += " -u " + shell_quote(variable.name);
     }
   }
+  const auto assign = [&set](const std::string& name, const std::string& value) {
+    set += " " + shell_quote(name + "=" + value);
+  };
   assign("SEEDBED_STUDY_DIR", study_dir);
   assign("SEEDBED_TRIAL", std::to_string(row.number));
   assign("SEEDBED_ATTEMPT", std::to_string(attempt.attempt));
   assign("SEEDBED_SLOT", std::to_string(attempt.allocation.slot));
-  assign("SEEDBED_PARAMS", folder_path() + "/params.json");
+  assign("SEEDBED_PARAMS", folder + "/params.json");
   // What the program writes through these belongs to the recorded trial; a repetition by hand gets
   // a fresh folder, no one reads its metrics, and no one asks it to stop.
   assign("SEEDBED_METRICS", "/dev/null");
   assign("SEEDBED_STOP", "/dev/null/stop");
-  set += " SEEDBED_TRIAL_DIR=\"$(mktemp -d)\"";
-  std::string line;
-  if (!attempt.cwd.empty()) line += "cd " + shell_quote(attempt.cwd) + " && ";
-  return line + "env" + removed + set + " " + shell_quote(attempt.argv);
+  set += " SEEDBED_TRIAL_DIR=\"$d\"";
+  std::string line = "d=$(mktemp -d) && ";
+  if (!attempt.cwd.empty()) line += "cd " + quote(attempt.cwd) + " && ";
+  line += "env" + removed + set;
+  for (const std::string& word : attempt.argv) line += " " + quote(word);
+  return line;
 }
 
 std::string TrialDetails::repeat_line() const {

@@ -53,11 +53,12 @@ struct TrialDetails {
   std::vector<Entry> notes;             ///< NoteAdded about this trial
   std::optional<Timestamp> not_before;  ///< it waits until then
   std::string study_dir;
+  std::string config_name;  ///< of the file in the folder that `template:` filled; empty: none
 
   [[nodiscard]] std::string folder_path() const;  ///< under the study's folder
   /// One line for a shell that repeats an attempt by hand: folder, changed variables, command. The
-  /// program finds its parameters, but not the trial's own folder, so that it does no harm to the
-  /// record. Empty when the command is not recorded.
+  /// program finds its parameters and its config file, but a fresh folder `$d` wherever the trial's
+  /// own stood, so that it does no harm to the record. Empty when the command is not recorded.
   [[nodiscard]] std::string repeat_line(const AttemptDetails& attempt) const;
   /// The line that repeats its latest started attempt; empty when none has started.
   [[nodiscard]] std::string repeat_line() const;

@@ -24,12 +24,12 @@ struct TrialsTableOptions {
 };
 
 /// Columns: `trial state attempts in_space added reason outcome exit_code slot host folder proposed
-/// started finished duration cpu peak_memory log_bytes metric_missing`, a parameter by its name, a
-/// metric by its name (its last value) or as `NAME:last`, `NAME:best`, `NAME:min`, `NAME:max`,
-/// `NAME:first`, `NAME:step`, `NAME:n`, `NAME:mean-last:N`. Where a name stands for several things
-/// our own columns go before parameters, and those before metrics; `param.NAME` and `metric.NAME`
-/// always mean the one, and name the column where the bare name is another's. Durations are
-/// seconds. An unknown name is an error with a suggestion.
+/// started finished duration cpu peak_memory log_bytes metric_missing code`, a parameter by its
+/// name, a metric by its name (its last value) or as `NAME:last`, `NAME:best`, `NAME:min`,
+/// `NAME:max`, `NAME:first`, `NAME:step`, `NAME:n`, `NAME:mean-last:N`. Where a name stands for
+/// several things our own columns go before parameters, and those before metrics; `param.NAME` and
+/// `metric.NAME` always mean the one, and name the column where the bare name is another's.
+/// Durations are seconds. An unknown name is an error with a suggestion.
 ///
 /// In `where` a number that is infinite counts as the largest double, NaN and what is not there as
 /// absent. Rows without a value come last, whichever way they are sorted.
@@ -41,7 +41,7 @@ struct TrialsTableOptions {
 
 /// Everything, with stable columns (docs/record.md): `trial state in_space added attempts reason
 /// metric_missing outcome exit_code host slot proposed started finished duration cpu peak_memory
-/// log_bytes folder`, then `param.NAME` in the order of the parameters, then for each metric by
+/// log_bytes folder code`, then `param.NAME` in the order of the parameters, then for each metric by
 /// name `metric.NAME.last .last_step .min .min_step .max .max_step .n`. Times are UTC texts.
 [[nodiscard]] ResultTable export_table(const Snapshot& snapshot);
 

@@ -1,9 +1,11 @@
+#include <dirent.h>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <vector>
 
 #include "shim/rank.h"
 #include "shim/slot_holder.h"
@@ -25,6 +27,19 @@ void open_standard_files() {
   if (null > 2 && null != kControllerSocket) ::close(null);
 }
 
+// What the starter left open: anything above the controller's socket.
+void close_the_rest() {
+  if (::close_range(kControllerSocket + 1, ~0U, 0) == 0) return;
+  DIR* open = ::opendir("/proc/self/fd");  // before Linux 5.9
+  if (open == nullptr) return;
+  std::vector<int> numbers;  // closed afterwards: closing changes what is listed
+  while (const dirent* entry = ::readdir(open)) numbers.push_back(std::atoi(entry->d_name));
+  ::closedir(open);
+  for (const int number : numbers) {
+    if (number > kControllerSocket) ::close(number);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -38,7 +53,7 @@ int main(int argc, char** argv) {
   }
   ::setsid();
   open_standard_files();
-  ::close_range(kControllerSocket + 1, ~0U, 0);
+  close_the_rest();
   seedbed::shim::HolderOptions options;
   options.study_dir = argv[1];
   options.slot = static_cast<seedbed::SlotNumber>(std::strtoul(argv[3], nullptr, 10));

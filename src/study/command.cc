@@ -321,7 +321,7 @@ Status CommandTemplate::check_variable(const std::string& name, const std::strin
 }
 
 Result<std::string> CommandTemplate::fill(std::string_view text, const Point& point,
-                                          const CommandContext& context, const Space* space) {
+                                          const CommandContext& context, const Space* space) const {
   std::vector<std::string> names;
   if (space != nullptr) {
     names = space->names();
@@ -337,7 +337,7 @@ Result<std::string> CommandTemplate::fill(std::string_view text, const Point& po
     } else if (part.kind == TextPart::Kind::literal) {
       result += part.text;
     } else if (const Value* value = point.find(part.text)) {
-      result += value->spelling();
+      result += value_text({part.text, *value}, flags_, options_.bool_style);
     }
   }
   return result;

@@ -81,11 +81,12 @@ class CommandTemplate {
   [[nodiscard]] Result<std::vector<std::string>> render(const Point& point,
                                                         const CommandContext& context) const;
 
-  /// `{name}` placeholders in any text of the user's (`env:` values, `template:` files). With
-  /// `space`, parameters that do not exist at this point are empty text instead of left alone.
-  [[nodiscard]] static Result<std::string> fill(std::string_view text, const Point& point,
-                                                const CommandContext& context,
-                                                const Space* space = nullptr);
+  /// `{name}` placeholders in any text of the user's (`env:` values, `template:` files), booleans
+  /// as in the command. With `space`, parameters that do not exist at this point are empty text
+  /// instead of left alone.
+  [[nodiscard]] Result<std::string> fill(std::string_view text, const Point& point,
+                                         const CommandContext& context,
+                                         const Space* space = nullptr) const;
 
   /// The parameters whose placeholders stand in such a text, checked as `build` checks a word.
   [[nodiscard]] static Result<std::vector<std::string>> parameters_in(std::string_view text,

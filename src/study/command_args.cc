@@ -1,8 +1,7 @@
 #include "study/command_args.h"
 
-#include <nlohmann/json.hpp>
-
 #include "base/text.h"
+#include "study/value_json.h"
 
 namespace seedbed {
 namespace {
@@ -41,47 +40,6 @@ bool has_hyphens(Macro macro) {
          macro == Macro::args_no_boolean_flags;
 }
 
-// The spelling made valid JSON: `.5` is 0.5 there, `5.` is 5.0, `-.5e3` is -0.5e3.
-std::string json_number(const std::string& spelling) {
-  std::string text;
-  for (std::size_t i = 0; i < spelling.size(); ++i) {
-    const auto digit = [&](std::size_t at) {
-      return at < spelling.size() && spelling[at] >= '0' && spelling[at] <= '9';
-    };
-    if (spelling[i] != '.') {
-      text += spelling[i];
-      continue;
-    }
-    if (i == 0 || !digit(i - 1)) text += '0';
-    text += '.';
-    if (!digit(i + 1)) text += '0';
-  }
-  return text;
-}
-
-std::string json_string(std::string_view text) {
-  return nlohmann::json(std::string(text))
-      .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
-std::string json_value(const Value& value) {
-  switch (value.kind()) {
-    case ValueKind::boolean:
-      return is_true(value) ? "true" : "false";
-    case ValueKind::integer:
-    case ValueKind::real:
-      return json_number(value.spelling());
-    case ValueKind::text:
-      return json_string(value.spelling());
-    case ValueKind::structure:
-      return std::string(value.canonical_json());
-    case ValueKind::absent:
-    case ValueKind::null:
-      return "null";
-  }
-  return "null";
-}
-
 // A group of dotted names, or one value.
 struct JsonNode {
   std::string key;
@@ -96,11 +54,11 @@ struct JsonNode {
   }
 
   [[nodiscard]] std::string text() const {
-    if (value != nullptr) return json_value(*value);
+    if (value != nullptr) return json_of(*value);
     std::string result = "{";
     for (const JsonNode& node : children) {
       if (result.size() > 1) result += ", ";
-      result += json_string(node.key) + ": " + node.text();
+      result += json_text(node.key) + ": " + node.text();
     }
     return result + "}";
   }

@@ -504,9 +504,19 @@ TEST(Command, CaseA6_ShellNeverReadsAValueAsCode) {
 
 TEST(Command, ShellRefusesPlacesWhereValuesWouldBeCode) {
   const Space space = space_of({dimension("n", {"1"})});
-  EXPECT_THAT(error_of({"echo $(( {n} + 1 ))"}, space, shell_options()), HasSubstr("evaluate"));
-  EXPECT_THAT(error_of({"echo \"$(( {n} ))\""}, space, shell_options()), HasSubstr("evaluate"));
-  EXPECT_THAT(error_of({"(( x = {n} ))"}, space, shell_options()), HasSubstr("evaluate"));
+  for (const char* script :
+       {"echo $(( {n} + 1 ))", "echo \"$(( {n} ))\"", "(( x = {n} ))", "echo $[ {n} + 1 ]",
+        "echo \"$[ ${a[0]} + {n} ]\"", "a[{n}]=1", "x=1; a[ 1 + {n} ]=2", "echo ${a[{n}]}",
+        "echo ${s:{n}:1}", "echo \"${s:0:{n}}\"", "unset a[\"{n}\"]",
+        "if [[ {n} -gt 3 ]]; then echo; fi", "[[ 3 -le {n} ]] && echo"}) {
+    EXPECT_THAT(error_of({script}, space, shell_options()), HasSubstr("evaluate")) << script;
+  }
+  // Places that only look like these.
+  for (const char* script : {"echo [{n}]", "[[ a == {n} ]] && echo", "echo $x{n}[1]",
+                             "echo ${x} {n}", "[ {n} -gt 3 ]", "echo \"${x:-it's}\" {n}",
+                             "echo a[1] {n}", "echo ${x:-)} {n}", "case {n} in 1) x ;; esac"}) {
+    EXPECT_TRUE(render({script}, space, 0, shell_options())) << script;
+  }
   EXPECT_THAT(error_of({"cat <<END\n{n}\nEND"}, space, shell_options()),
               HasSubstr("here-document"));
   EXPECT_THAT(error_of({"echo \\{n}"}, space, shell_options()), HasSubstr("backslash"));
@@ -517,20 +527,22 @@ TEST(Command, ShellRefusesPlacesWhereValuesWouldBeCode) {
 // Random quoting around a placeholder: the value never runs, and the script still parses as bash
 // parses it with a plain word there.
 TEST(Command, RandomShellTextsNeverRunTheirValues) {
-  const char* pieces[] = {"'", "\"", "`",  "$(", ")",  "(",    "$'", " ",  "a", "{v}", "{v}", "|",
-                          ";", "#",  "\n", "\\", "$x", "${x}", "=",  "&&", "<", "{",   "}"};
+  const char* pieces[] = {"'",   "\"", "`", "$(", ")",    "(",  "$'", " ",    "a",     "{v}",
+                          "{v}", "|",  ";", "#",  "\n",   "\\", "$x", "${x}", "=",     "&&",
+                          "<",   "{",  "}", "$[", "${a:", "a[", "]",  "[[ ",  " -eq ", " ]]"};
   const Space space = space_of({texts("v", {"$(echo pwned>&3)`echo pwned>&3`;echo pwned>&3;'\"\n"
-                                            "echo pwned>&3\n"})});
+                                            "echo pwned>&3\n",
+                                            "a[$(echo pwned>&3)]"})});
   Random random(21, 22);
   int ran = 0;
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 120; ++i) {
     std::string script = "exec 3>&1 1>/dev/null 2>/dev/null </dev/null; : ";
     for (std::uint64_t k = 0, n = 1 + random.below(12); k < n; ++k) {
       script += pieces[random.below(std::size(pieces))];
     }
     CommandTemplate::Options options = shell_options();
     options.params_by_file = true;
-    const Result<Words> argv = render({script}, space, 0, options);
+    const Result<Words> argv = render({script}, space, i % 2, options);
     if (!argv) continue;
     ++ran;
     Words quiet = {"bash", "-c", "exec 2>/dev/null; cd /; exec \"$@\"", "bash"};
@@ -546,13 +558,19 @@ TEST(Command, FillPutsValuesIntoAnyText) {
   const Space space = space_of({when, dimension("opt", {"adam"}), dimension("lr", {"1e-3"})});
   const Point point = **space.point(0);
   const auto fill = [&](std::string_view text, const Space* known) {
-    const Result<std::string> result = CommandTemplate::fill(text, point, context(), known);
+    const Result<std::string> result = CommandTemplate().fill(text, point, context(), known);
     return result ? *result : result.error().message;
   };
   EXPECT_EQ(fill("lr: {lr}\nout: {trial_dir}/{opt}\nkeep: {x} {{lr}} ${HOME} ${args}", &space),
             "lr: 1e-3\nout: /s/trials/00007/adam\nkeep: {x} {lr} ${HOME} ${args}");
   EXPECT_EQ(fill("[{batch}]", &space), "[]");
   EXPECT_EQ(fill("[{batch}]", nullptr), "[{batch}]");
+  Dimension amp = dimension("amp", {"true"});
+  const Space booleans = space_of({amp, dimension("x", {"false"})});
+  CommandTemplate::Options zero_one;
+  zero_one.bool_style = BoolStyle::zero_one;
+  const auto command = CommandTemplate::build({"t"}, "", zero_one, booleans);
+  EXPECT_EQ(*command->fill("{amp} {x}", **booleans.point(0), context()), "1 0");
   EXPECT_THAT(*CommandTemplate::parameters_in("{lr} {opt} {trial}", space),
               ElementsAre("lr", "opt"));
   EXPECT_FALSE(CommandTemplate::parameters_in("{batc}", space));

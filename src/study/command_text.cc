@@ -139,7 +139,9 @@ class Apart {
     const bool variable =
         std::none_of(name.begin(), name.end(), [](char c) { return c >= 'a' && c <= 'z'; });
     if (variable) message += " for the variable write ${envvar:" + std::string(name) + "},";
-    return wrong(message + " for the text itself ${{" + std::string(name) + "}}");
+    return wrong(message + (macros_ == MacroUse::anywhere
+                                ? " for a variable of the shell $" + std::string(name)
+                                : " for the text itself ${{" + std::string(name) + "}}"));
   }
 
   // `${…}`: a macro, or text that is none of our business.

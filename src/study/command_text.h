@@ -68,8 +68,8 @@ struct Script {
 };
 
 /// `expand` gives the values of a part other than a literal: none, one, or several words.
-/// Refuses places where bash would evaluate the value whatever the quotes: `$((…))`,
-/// here-documents.
+/// Refuses places where bash would evaluate the value whatever the quotes: `$((…))`, `$[…]`,
+/// `${…}`, `name[…]`, `[[…]]` that compares numbers, here-documents.
 [[nodiscard]] Result<Script> quote_script(
     const std::vector<TextPart>& parts,
     const std::function<std::vector<std::string>(const TextPart&)>& expand);

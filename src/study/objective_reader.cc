@@ -11,12 +11,12 @@ namespace seedbed {
 namespace {
 
 // Parts of names of metrics whose high values are good.
-constexpr std::array<std::string_view, 40> kHigherIsBetter = {
-    "acc",       "accuracy",  "reward", "rewards", "return",  "returns", "ret",   "score",
-    "scores",    "auc",       "auroc",  "auprc",   "roc",     "f1",      "f",     "fscore",
-    "precision", "recall",    "iou",    "miou",    "dice",    "map",     "ap",    "bleu",
-    "rouge",     "meteor",    "ndcg",   "mrr",     "hits",    "r2",      "psnr",  "ssim",
-    "success",   "successes", "win",    "wins",    "winrate", "mcc",     "kappa", "top"};
+constexpr std::array<std::string_view, 39> kHigherIsBetter = {
+    "acc",       "accuracy", "reward", "rewards", "return", "returns", "ret",    "score",
+    "scores",    "auc",      "auroc",  "auprc",   "roc",    "f1",      "fscore", "precision",
+    "recall",    "iou",      "miou",   "dice",    "map",    "ap",      "bleu",   "rouge",
+    "meteor",    "ndcg",     "mrr",    "hits",    "r2",     "psnr",    "ssim",   "success",
+    "successes", "win",      "wins",   "winrate", "mcc",    "kappa",   "top"};
 
 // And of those whose low values are good; these win when a name holds both (`reward_loss`).
 constexpr std::array<std::string_view, 26> kLowerIsBetter = {

@@ -96,7 +96,7 @@ struct StudyDraft {
                                            const std::vector<PlacedDimension>& words);
 
 /// The metric's direction: refuses a missing goal for a name that is to be maximized, warns when
-/// goal and name disagree. `told` is where the metric was named.
+/// goal and name disagree. `place` is where the metric was named.
 [[nodiscard]] Status check_goal(ReadContext& context, Objective& objective,
                                 const std::string& place);
 
@@ -109,7 +109,6 @@ struct KeyDoc {
 [[nodiscard]] std::vector<KeyDoc> sweep_file_keys();
 
 // The tables, one per map of the file.
-[[nodiscard]] std::span<const Key<StudyDraft>> study_keys();
 [[nodiscard]] std::vector<KeyDoc> parameter_key_docs();
 [[nodiscard]] std::vector<KeyDoc> settings_key_docs();
 [[nodiscard]] std::vector<KeyDoc> branch_key_docs();

@@ -140,7 +140,7 @@ TEST(ReaderErrors, EachSaysPlaceMistakeAndRemedy) {
     seed_parameter: sed
                     ^
 )"},
-      {"slots: 0\n", R"(sweep.yaml:2:8: `slots` takes `auto` or a whole number from 1
+      {"slots: 0\n", R"(sweep.yaml:2:8: `slots` takes `auto` or a whole number from 1 to 1000000
     slots: 0
            ^
 )"},

@@ -26,13 +26,17 @@ struct StudySources {
   std::optional<std::uint64_t> limit, sampler_seed;
 };
 
-/// Merges file, words and options into one checked study. Every error carries file, line, column,
-/// the text concerned and a remedy; the first error of each kind of place is reported.
+/// Merges file, words and options into one checked study. Errors carry file, line, column, the text
+/// concerned and a remedy; of those in the file the first ten are reported. Without a reader, files
+/// that `trials` names are refused, and a template is taken to pass on every parameter.
 [[nodiscard]] Result<StudySpec> read_study(const StudySources& sources, const TextReader& reader);
 
 /// One `NAME=SPEC` word (Hydra's sweep grammar and our short forms). `word_index` (from 1) and the
 /// column go into errors.
 [[nodiscard]] Result<Dimension> read_word(std::string_view word, int word_index);
+
+/// Trials at once, at most: `slots` and `--slots`.
+inline constexpr std::uint64_t kMostSlots = 1'000'000;
 
 /// The study as one canonical YAML text, kept as STUDY/sweep.yaml: reading it gives the same study.
 [[nodiscard]] std::string write_study(const StudySpec& spec);

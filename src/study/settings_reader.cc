@@ -47,7 +47,11 @@ constexpr Key<StudyDraft> kMetricKeys[] = {
 Status read_cpus(ReadContext& context, const YamlNode& node, ResourceSpec& resources) {
   Result<double> number = read_number(context, node, "`cpus`");
   if (!number) return propagate(number);
-  if (*number <= 0) return context.error(node, "`cpus` is above zero", "write 1, or 0.5 for half");
+  constexpr double kMostCpus = 1e6;  // as --cpus
+  if (*number <= 0 || *number > kMostCpus) {
+    return context.error(node, "`cpus` is above zero, and at most a million",
+                         "write 1, or 0.5 for half");
+  }
   resources.cpus = *number;
   return {};
 }
@@ -239,6 +243,11 @@ Status read_capture_entry(ReadContext& context, const YamlNode& node, StudyDraft
   if (context.errors.size() > errors) return {};
   if (!capture.file.empty() + !capture.pattern.empty() + !capture.failure.empty() != 1) {
     return context.error(node, "an entry of `capture` has one of `file`, `pattern` and `failure`");
+  }
+  for (const CaptureSpec& earlier : draft.spec.capture) {
+    if (capture.file.empty() || earlier.file != capture.file) continue;
+    return context.error(node, "the file " + in_ticks(capture.file) + " is captured twice",
+                         "keep one of the two");
   }
   draft.spec.capture.push_back(std::move(capture));
   return {};

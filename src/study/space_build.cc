@@ -315,6 +315,15 @@ bool filtered(const SpaceBranch& branch, const BranchPlan& plan) {
   return !branch.where.empty() || !plan.when_order.empty();
 }
 
+// A group of which `when` may hide some members: rows that differ in those alone are then one.
+bool hides_some_of_zip(const SpaceBranch& branch, const BranchPlan& plan) {
+  return std::any_of(plan.axes.begin(), plan.axes.end(), [&](const SpaceAxis& axis) {
+    return axis.dimensions.size() > 1 &&
+           std::any_of(axis.dimensions.begin(), axis.dimensions.end(),
+                       [&](std::size_t i) { return branch.dimensions[i].when.has_value(); });
+  });
+}
+
 // Names that take more than one value (or are sometimes not there) over the whole space.
 std::vector<std::string> varying_names(const std::vector<SpaceBranch>& branches,
                                        const std::vector<std::string>& names) {
@@ -429,6 +438,7 @@ Status Space::Plan::count_points(const std::vector<SpaceBranch>& of) {
       } else {
         count.exact = false;
       }
+      if (hides_some_of_zip(of[b], branches[b])) count.exact = false;
     }
     if (__builtin_add_overflow(points, here, &points)) points = kSaturated;
     for (std::size_t earlier = 0; earlier < b; ++earlier) {
@@ -464,14 +474,14 @@ Result<Space> Space::build(std::vector<SpaceBranch> branches) {
   if (Status status = plan.count_points(space.branches_); !status) return propagate(status);
   space.plan_ = std::make_shared<const Plan>(plan);
 
-  const bool overlap = !plan.count.exact && plan.branches.size() > 1;
-  if (overlap && plan.weigh_branches && plan.indices <= kCountable) {
-    plan.count.value = 0;
+  if (!plan.count.exact && plan.weigh_branches && plan.indices <= kCountable) {
+    std::set<std::string> distinct;
     for (std::uint64_t i = 0; i < plan.indices; ++i) {
       const Result<std::optional<Point>> point = space.point(i);
       if (!point) return propagate(point);
-      if (*point) ++plan.count.value;
+      if (*point) distinct.insert((*point)->identity());
     }
+    plan.count.value = distinct.size();
     plan.count.exact = true;
     space.plan_ = std::make_shared<const Plan>(std::move(plan));
   }

@@ -46,7 +46,7 @@ struct Space::Plan {
   [[nodiscard]] Status count_points(const std::vector<SpaceBranch>& of);
 };
 
-/// Where to find the value of a name while a point is being made.
+/// Whether an expression holds at a point; an error names the role of the expression and the point.
 [[nodiscard]] Result<bool> holds_at(const Expression& expression, const Point& point,
                                     std::string_view role);
 

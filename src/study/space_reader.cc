@@ -256,18 +256,54 @@ void merge_equal_values(ReadContext& context, PlacedDimension& placed) {
                              ", run once");
 }
 
-// `1` and `"1"` are two values, but tables, names and arguments show them alike.
+// Rows of a zip that are equal in all its members are one.
+void merge_equal_zip_rows(ReadContext& context, BranchDraft& branch, const ZipDraft& zip) {
+  std::vector<Dimension*> members;
+  for (const std::string& name : zip.names) {
+    members.push_back(&find(branch, name)->dimension);
+    if (members.back()->values.empty()) return;  // a range: its values differ
+  }
+  std::set<std::string> known;
+  std::vector<std::size_t> kept;
+  const std::size_t size = members.front()->values.size();
+  for (std::size_t row = 0; row < size; ++row) {
+    Point point;
+    for (const Dimension* member : members) {
+      point.parameters.push_back({member->name, member->values[row]});
+    }
+    if (known.insert(point.identity()).second) kept.push_back(row);
+  }
+  if (kept.size() == size) return;
+  for (Dimension* member : members) {
+    std::vector<Value> values;
+    for (const std::size_t row : kept) values.push_back(member->values[row]);
+    member->values = std::move(values);
+  }
+  context.warnings.push_back(zip.place.text() + ": `zip` [" + join(zip.names, ", ") +
+                             "]: " + std::to_string(size - kept.size()) +
+                             (size - kept.size() == 1 ? " row repeats" : " rows repeat") +
+                             " an earlier one, run once");
+}
+
+// `1` and `"1"` are two values, but tables, names and arguments show them alike; `1` and `1.0` are
+// the same number to most programs.
 void warn_of_twins(ReadContext& context, const PlacedDimension& placed) {
-  std::map<std::string_view, const Value*> known;
+  std::map<std::string_view, const Value*> spelled;
+  std::map<double, const Value*> numbers;
   for (const Value& value : placed.dimension.values) {
     if (value.is_absent()) continue;
-    const auto [twin, added] = known.emplace(value.spelling(), &value);
-    if (added || *twin->second == value) continue;
-    std::string warning = placed.place.text() + ": `" + placed.dimension.name +
-                          "`: " + in_ticks(value.spelling()) + " is listed as " +
-                          std::string(kind_word(twin->second->kind())) + " and as " +
-                          std::string(kind_word(value.kind())) +
-                          ": two values, whose trials look the same; keep one, or write one apart";
+    const Value* twin = spelled.emplace(value.spelling(), &value).first->second;
+    const bool alike = twin->kind() != value.kind();
+    if (!alike && value.is_number()) twin = numbers.emplace(*value.number(), &value).first->second;
+    if (twin->kind() == value.kind()) continue;
+    const std::string both =
+        alike ? in_ticks(value.spelling()) + " is"
+              : in_ticks(twin->spelling()) + " and " + in_ticks(value.spelling()) + " are";
+    std::string warning = placed.place.text() + ": `" + placed.dimension.name + "`: " + both +
+                          " listed as " + std::string(kind_word(twin->kind())) + " and as " +
+                          std::string(kind_word(value.kind())) + ": two values, whose trials " +
+                          (alike ? "look the same" : "may be the same") +
+                          "; keep one, or write one apart";
     // A parameter that branches of a union share is told once.
     const auto& told = context.warnings;
     if (std::find(told.begin(), told.end(), warning) == told.end()) {
@@ -430,6 +466,7 @@ Result<Space> assemble_space(ReadContext& context, StudyDraft& draft,
     for (const ZipDraft& zip : branch.zips) {
       if (Status fine = check_zip(branch, zip, zipped); !fine) return propagate(fine);
     }
+    for (const ZipDraft& zip : branch.zips) merge_equal_zip_rows(context, branch, zip);
     for (PlacedDimension& placed : branch.dimensions) {
       if (!zipped.contains(placed.dimension.name)) merge_equal_values(context, placed);
       warn_of_twins(context, placed);

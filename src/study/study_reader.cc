@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "base/text.h"
+#include "study/halt.h"
 #include "study/reader_draft.h"
 
 namespace seedbed {
@@ -157,8 +158,11 @@ Status read_run_cap(ReadContext& context, const YamlNode& node, StudyDraft& draf
 
 Status read_slots(ReadContext& context, const YamlNode& node, StudyDraft& draft) {
   if (node.is_scalar() && node.text == "auto") return {};
-  Result<std::uint64_t> slots = read_count(context, node, "`slots`", 1, 100'000);
-  if (!slots) return context.error(node, "`slots` takes `auto` or a whole number from 1");
+  Result<std::uint64_t> slots = read_count(context, node, "`slots`", 1, kMostSlots);
+  if (!slots) {
+    return context.error(
+        node, "`slots` takes `auto` or a whole number from 1 to " + std::to_string(kMostSlots));
+  }
   draft.spec.slots = static_cast<std::uint32_t>(*slots);
   return {};
 }
@@ -197,16 +201,9 @@ Status read_snapshot(ReadContext& context, const YamlNode& node, StudyDraft& dra
 Status read_halt(ReadContext& context, const YamlNode& node, StudyDraft& draft) {
   Result<std::string> halt = read_text(context, node, "`halt`");
   if (!halt) return propagate(halt);
-  std::string_view number = *halt;
-  if (number.ends_with('%')) number.remove_suffix(1);
-  const Value value = Value::from_plain(number);
-  const bool counted = value.is_number() && *value.number() > 0;
-  const bool whole = value.kind() == ValueKind::integer || halt->ends_with('%');
-  if (*halt != "first" && !(counted && whole)) {
-    return context.error(node, "`halt` cannot be " + in_ticks(*halt),
-                         "write first, a number of failed trials, or a share such as 20%");
-  }
-  draft.spec.halt = *halt;
+  auto rule = HaltSpec::parse(*halt);
+  if (!rule) return context.error(node, "`halt`: " + rule.error().message);
+  draft.spec.halt = rule->kind == HaltSpec::Kind::never ? "" : *halt;
   return {};
 }
 
@@ -487,13 +484,18 @@ Status note_placeholders(const std::string& text, const Space& space,
 
 Status read_template_text(StudyDraft& draft, const TextReader& reader) {
   if (draft.spec.template_file.empty()) return {};
-  if (!reader) return tl::unexpected(draft.template_place->error("no file can be read here"));
+  std::vector<std::string>& passed = draft.command_options.passed_elsewhere;
+  if (!reader) {
+    const std::vector<std::string>& all = draft.spec.space.names();
+    passed.insert(passed.end(), all.begin(), all.end());
+    return {};
+  }
   Result<std::string> text = reader(draft.spec.template_file);
   if (!text) {
     return tl::unexpected(
         draft.template_place->error("`template`: " + text.error().message, "check the path"));
   }
-  Status noted = note_placeholders(*text, draft.spec.space, draft.command_options.passed_elsewhere);
+  Status noted = note_placeholders(*text, draft.spec.space, passed);
   if (noted) return {};
   return tl::unexpected(noted.error().with_context(draft.template_place->text() + ": `" +
                                                    draft.spec.template_file + "`"));
@@ -505,10 +507,7 @@ Status build_command(const StudySources& sources, StudyDraft& draft, const TextR
   std::string place = "after `--`";
   if (words.empty()) {
     words = draft.command;
-    if (words.empty() && !draft.program.empty()) {
-      words = {"${env}", "${interpreter}", "${program}", "${args}"};  // as W&B
-    }
-    if (words.empty()) {
+    if (words.empty() && draft.program.empty()) {
       const std::string file = sources.file_name.empty() ? "" : sources.file_name + ": ";
       return fail(ErrorCode::usage, file +
                                         "no command to run; write `command` or `program` in the "
@@ -538,8 +537,6 @@ Status build_command(const StudySources& sources, StudyDraft& draft, const TextR
 
 }  // namespace
 
-std::span<const Key<StudyDraft>> study_keys() { return kStudyKeys; }
-
 std::vector<KeyDoc> sweep_file_keys() {
   std::vector<KeyDoc> docs = key_docs<StudyDraft>("", kStudyKeys);
   for (const auto& more : {parameter_key_docs(), settings_key_docs(), branch_key_docs()}) {
@@ -550,7 +547,7 @@ std::vector<KeyDoc> sweep_file_keys() {
 
 Result<StudySpec> read_study(const StudySources& sources, const TextReader& reader) {
   const SourceText file(sources.file_name.empty() ? "sweep file" : sources.file_name,
-                        sources.file_text);
+                        with_whole_characters(sources.file_text));
   const bool has_file = !sources.file_name.empty() || !sources.file_text.empty();
   ReadContext context;
   context.source = &file;

@@ -425,6 +425,52 @@ zip: [[opt, model]]
   EXPECT_EQ(points(rows), (Strings{"b=1 a=5"}));
 }
 
+TEST(StudyReader, RowsOfAZipThatAreEqualRunOnceAndAreCountedOnce) {
+  const StudySpec spec = must_read(std::string(kCommand) +
+                                   "parameters: {a: [1, 1, 2], b: [x, x, y]}\nzip: [[a, b]]\n");
+  EXPECT_EQ(spec.space.count().value, 2U);
+  EXPECT_TRUE(spec.space.count().exact);
+  EXPECT_EQ(points(spec), (Strings{"a=1 b=x", "a=2 b=y"}));
+  EXPECT_TRUE(holds(spec.warnings, "`zip` [a, b]: 1 row repeats an earlier one, run once"));
+  // Rows that differ only in a member that `when` hides.
+  const StudySpec hidden = must_read(std::string(kCommand) +
+                                     "parameters: {a: [1, 1, 2], b: {values: [x, y, z], when: 'a > "
+                                     "1'}}\nzip: [[a, b]]\n");
+  EXPECT_EQ(hidden.space.count().value, 2U);
+}
+
+TEST(StudyReader, NumbersThatMayBeTheSameAreWarnedOf) {
+  const auto warned = [](const std::string& list) {
+    return holds(must_read(std::string(kCommand) + "parameters: {a: " + list + "}\n").warnings,
+                 "whose trials may be the same");
+  };
+  EXPECT_TRUE(warned("[1, 1.0]"));
+  EXPECT_TRUE(warned("[2, 0.0, 0]"));
+  EXPECT_FALSE(warned("[1, 2.0, 1.5]"));
+  EXPECT_FALSE(warned("[9007199254740993, 9007199254740992]"));
+}
+
+TEST(StudyReader, WithoutAReaderATemplateIsTakenToPassEverythingOn) {
+  StudySources sources;
+  sources.file_text =
+      "command: [t, '{config}']\ntemplate: /gone/cfg.yaml\nparameters: {a: [1, 2]}\n";
+  const Result<StudySpec> spec = read_study(sources, nullptr);
+  ASSERT_TRUE(spec) << spec.error().message;
+  EXPECT_EQ(spec->space.count().value, 2U);
+}
+
+TEST(StudyReader, CapturedTwiceAndMoreCoresThanThereAreAreRefused) {
+  EXPECT_NE(
+      error_of(std::string(kCommand) + "capture: [{file: a.csv}, {file: b.csv}, {file: a.csv}]\n")
+          .find("the file `a.csv` is captured twice"),
+      std::string::npos);
+  EXPECT_NE(error_of(std::string(kCommand) + "resources: {cpus: 1e14}\n").find("at most a million"),
+            std::string::npos);
+  EXPECT_NE(error_of(std::string(kCommand) + "slots: 2000000\n").find("from 1 to 1000000"),
+            std::string::npos);
+  EXPECT_EQ(must_read(std::string(kCommand) + "slots: 1000000\n").slots, 1'000'000U);
+}
+
 TEST(StudyReader, NoFileOnlyWords) {
   StudySources sources;
   sources.words = {"lr=1e-3,1e-2", "seed=range(5)"};
@@ -486,13 +532,14 @@ TEST(StudyReader, CaseK5_TheDirectionIsStatedOrMinimizeIsTold) {
     return std::string(kCommand) + "metric: " + text + "\n";
   };
   for (const char* name : {"reward", "val/acc", "AverageEpRet", "test_accuracy", "AUC", "f1",
-                           "val_f1", "acc@1", "acc1", "episode_return", "TestSuccess"}) {
+                           "val_f1", "f_score", "acc@1", "acc1", "episode_return", "TestSuccess"}) {
     EXPECT_NE(error_of(metric("{name: \"" + std::string(name) + "\"}"))
                   .find("whose name says that more is better; write goal: maximize"),
               std::string::npos)
         << name;
   }
-  for (const char* name : {"loss", "val/loss", "reward_loss", "x", "mse", "actor_lag", "speed"}) {
+  for (const char* name :
+       {"loss", "val/loss", "reward_loss", "x", "mse", "actor_lag", "speed", "f", "f_evals"}) {
     const StudySpec spec = must_read(metric("{name: " + std::string(name) + "}"));
     EXPECT_EQ(spec.objective.goal, Goal::minimize);
     EXPECT_FALSE(spec.objective.goal_stated);

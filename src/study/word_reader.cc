@@ -5,8 +5,8 @@
 
 #include "base/text.h"
 #include "study/reader_context.h"
-#include "study/reader_json.h"
 #include "study/readers.h"
+#include "study/value_json.h"
 #include "study/word_numbers.h"
 
 namespace seedbed {
@@ -81,6 +81,15 @@ class SpecParser {
       if (colon != std::string_view::npos && Value::from_plain(end.substr(0, colon)).is_number()) {
         return error(term.offset, "`..` takes no step",
                      "write range(start,stop,step) or linspace(a,b,n)");
+      }
+      if (const std::size_t second = end.find(".."); second != std::string_view::npos) {
+        const auto stop = Value::from_plain(end.substr(0, second)).exact_integer();
+        const std::string_view step = end.substr(second + 2);
+        if (stop && *stop < 1'000'000'000 && Value::from_plain(step).is_number()) {
+          return error(term.offset, "`..` takes no step",
+                       "write range(" + first.spelling() + "," + std::to_string(*stop + 1) + "," +
+                           std::string(step) + "), whose stop is excluded");
+        }
       }
     }
     if (!first.is_number() || !last.is_number()) return term;

@@ -21,6 +21,15 @@ std::string read(std::string_view word) { return show(read_word(word, 1)); }
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
+TEST(WordReader, ASecondSpanIsTakenForAStepAndAnswered) {
+  const auto word = read_word("n=1..8..2", 1);
+  ASSERT_FALSE(word);
+  EXPECT_NE(word.error().message.find("write range(1,9,2), whose stop is excluded"),
+            std::string::npos)
+      << word.error().message;
+  EXPECT_TRUE(read_word("n=1..8..x", 1));  // a word
+}
+
 TEST(WordReader, CaseA1_NumbersKeepTheirSpelling) {
   EXPECT_EQ(read("lr=1e-3,1E-3,1.0e-3,.5,5.,1.10,-1"),
             "real:1e-3 real:1E-3 real:1.0e-3 real:.5 real:5. real:1.10 integer:-1");

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 #include <optional>
 #include <sstream>
@@ -191,10 +192,9 @@ class TreeBuilder : public YAML::EventHandler {
       sources = merged.value->items;
     }
     std::vector<YamlEntry> added;
-    for (const YamlPointer& from : sources) {
-      if (!from->is_map()) sources.clear();
-    }
-    if (sources.empty()) {
+    const bool all_maps = std::all_of(sources.begin(), sources.end(),
+                                      [](const YamlPointer& from) { return from->is_map(); });
+    if (sources.empty() || !all_maps) {
       throw Trouble{merged.key_offset, "`<<` takes a map or a list of maps",
                     "write <<: *anchor, or quote \"<<\" to mean a key"};
     }
@@ -285,6 +285,45 @@ const YamlNode* YamlNode::find(std::string_view key) const {
     if (entry.key == key) return entry.value.get();
   }
   return nullptr;
+}
+
+namespace {
+
+// The number of `\uXXXX` at this place.
+std::optional<std::uint32_t> escaped_unit(std::string_view text, std::size_t at) {
+  if (at + 6 > text.size() || text.substr(at, 2) != "\\u") return std::nullopt;
+  std::uint32_t unit = 0;
+  const auto read = std::from_chars(text.data() + at + 2, text.data() + at + 6, unit, 16);
+  if (read.ec != std::errc() || read.ptr != text.data() + at + 6) return std::nullopt;
+  return unit;
+}
+
+std::string utf8_of(std::uint32_t code) {  // beyond the first plane: four bytes
+  return {
+      static_cast<char>(0xF0U | (code >> 18U)), static_cast<char>(0x80U | ((code >> 12U) & 0x3FU)),
+      static_cast<char>(0x80U | ((code >> 6U) & 0x3FU)), static_cast<char>(0x80U | (code & 0x3FU))};
+}
+
+}  // namespace
+
+std::string with_whole_characters(std::string text) {
+  const std::size_t first = text.find_first_not_of(" \t\r\n");
+  if (first == std::string::npos || (text[first] != '{' && text[first] != '[')) return text;
+  std::string whole;
+  std::size_t done = 0;
+  for (std::size_t at = text.find('\\'); at != std::string::npos; at = text.find('\\', at)) {
+    const auto high = escaped_unit(text, at);
+    const auto low = escaped_unit(text, at + 6);
+    if (!high || !low || (*high & 0xFC00U) != 0xD800U || (*low & 0xFC00U) != 0xDC00U) {
+      at += 2;  // a backslash and what it escapes
+      continue;
+    }
+    whole.append(text, done, at - done);
+    whole += utf8_of(0x10000U + ((*high & 0x3FFU) << 10U) + (*low & 0x3FFU));
+    done = at += 12;
+  }
+  if (done == 0) return text;
+  return whole.append(text, done, std::string::npos);
 }
 
 Result<YamlPointer> parse_yaml(const SourceText& source) {

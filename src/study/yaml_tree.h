@@ -44,6 +44,10 @@ struct YamlNode {
   [[nodiscard]] const YamlNode* find(std::string_view key) const;
 };
 
+/// JSON as programs write it, for YAML: within a text that begins with `{` or `[`, the two halves
+/// `\ud83d\ude00` of a character, which YAML refuses, become the character.
+[[nodiscard]] std::string with_whole_characters(std::string text);
+
 /// Reads one YAML document (JSON is YAML) of valid UTF-8. Duplicate keys, keys that are not plain
 /// words, a second document, bytes NUL and unknown aliases are errors; `<<` merge keys are put in.
 /// Bounds: 64 MiB of text, 2 million nodes with aliases expanded, 60 levels.

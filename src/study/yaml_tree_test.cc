@@ -63,6 +63,23 @@ TEST(YamlTree, AliasesShareAndMergeKeysArePutIn) {
   EXPECT_NE(read("a: &a [1, *a]\n").find("an alias inside its own anchor"), std::string::npos);
 }
 
+TEST(YamlTree, AMergeOfWhatIsNoMapIsRefused) {
+  EXPECT_EQ(read("a: {<<: [1, 2, 3], b: 1}\n"),
+            "f.yaml:1:5: `<<` takes a map or a list of maps; "
+            "write <<: *anchor, or quote \"<<\" to mean a key");
+  EXPECT_EQ(read("a: {<<: [{c: 1}, 2]}\n").substr(0, 14), "f.yaml:1:5: `<");
+}
+
+TEST(YamlTree, JsonMayWriteACharacterInTwoHalves) {
+  EXPECT_EQ(with_whole_characters(R"({"a": "x\ud83d\ude00y\u00e9"})"), "{\"a\": \"x😀y\\u00e9\"}");
+  EXPECT_EQ(with_whole_characters(R"( ["\uDBFF\uDFFF"])"), " [\"\xF4\x8F\xBF\xBF\"]");
+  for (const char* same :
+       {R"({"a": "\\ud83d\ude00"})", R"({"a": "\ud83d"})", R"({"a": "\ud83d\u0041"})",
+        R"({"a": "\ude00\ud83d"})", R"(a: "\ud83d\ude00")", R"({"a": "\ud83)", ""}) {
+    EXPECT_EQ(with_whole_characters(same), same);
+  }
+}
+
 TEST(YamlTree, AnAliasBombIsRefusedQuickly) {
   std::string yaml = "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n";
   for (int i = 1; i < 30; ++i) {

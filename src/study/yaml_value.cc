@@ -6,7 +6,7 @@
 
 #include "base/text.h"
 #include "study/reader_context.h"
-#include "study/reader_json.h"
+#include "study/value_json.h"
 
 namespace seedbed {
 

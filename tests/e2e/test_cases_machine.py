@@ -135,8 +135,10 @@ def test_case_E4_pinned_by_accident_is_told(box):
 
 
 def test_slots_above_the_cores_share_them_with_one_warning(box, show_py):
-    done = box.run("run", "n=1..6", "--slots", "6", "--name", "s", "--", PY, "show.py")
+    slots = len(os.sched_getaffinity(0)) + 4
+    done = box.run("run", "n=1..6", "--slots", slots, "--name", "s", "--", PY, "show.py")
     assert done.code == 0, done.text
+    assert done.out.count("warning") == 1 and "not pinned" in done.out, done.out
     assert set(shown(box)["cpus"]) == os.sched_getaffinity(0)
 
 
@@ -148,8 +150,26 @@ def test_whole_cores_are_pinned_and_never_shared(box, show_py):
 
 def test_case_H8_the_default_width_is_what_the_machine_allows(box):
     box.ok("run", "n=1..12", "--name", "s", "--", "sh", "-c", "sleep 0.1", "x", "{n}")
+    cores = len(os.sched_getaffinity(0))
     slots = {r["slot"] for r in box.rows("SELECT slot FROM attempts")}
-    assert len(slots) <= len(os.sched_getaffinity(0))
+    assert len(slots) <= cores
+    assert (box.rows("SELECT slots FROM runs")[0]["slots"] > 1) == (cores > 1)
+
+
+def test_case_H8_auto_takes_another_width_back(box):
+    cores = len(os.sched_getaffinity(0))
+    box.write("sweep.yaml", "command: [sleep, '60', '{n}']\nslots: 20\n"
+                            "parameters: {n: {min: 1, max: 30}}\n")
+    assert box.json("plan", "sweep.yaml")["slots"] == 20
+    assert box.json("plan", "sweep.yaml", "--slots", "auto")["slots"] == cores
+    refused = box.run("plan", "sweep.yaml", "--slots", "0")
+    assert refused.code == 2 and "takes auto or a whole number from 1" in refused.err
+    run = box.start("run", "sweep.yaml", "--slots", cores + 3, "--name", "s")
+    wait_until(lambda: box.count("running") == cores + 3)
+    told = box.ok("slots", "auto", "--study", "s").out
+    assert f"{cores} trial{'' if cores == 1 else 's'} at once" in told
+    run.interrupt()
+    assert run.wait().code == 130
 
 
 def test_the_width_can_be_changed_while_it_runs(box):

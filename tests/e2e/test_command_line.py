@@ -41,7 +41,7 @@ def test_a_repeatable_option_takes_one_value_and_leaves_the_words(box):
      "--sampler-seed: takes a whole number from 0 to 18446744073709551615, not '-1'"),
     (["run", "--limit", "9223372036854775808", "a=1"],
      "--limit: takes a whole number from 1 to 9223372036854775807"),
-    (["run", "--slots", "0", "a=1"], "--slots: takes a whole number from 1 to"),
+    (["run", "--slots", "0", "a=1"], "--slots: takes auto or a whole number from 1 to"),
     (["run", "--cpus", "x", "a=1"], "--cpus: takes a number above 0, such as 2 or 0.5, not 'x'"),
     (["run", "--on-interrupt", "drian"], "--on-interrupt: takes stop or drain, not 'drian'; did"),
     (["trials", "--output", "xml"], "--output: takes text, json, jsonl or csv, not 'xml'"),
@@ -401,3 +401,50 @@ def test_a_view_from_elsewhere_ends_with_a_line_that_works(box):
     assert run.wait().code == 130
     out = view.wait().out
     assert f"continue cd {box.path('sub')} && seedbed run --study {box.study_dir('s')}" in out, out
+
+
+def test_detach_answers_in_json_too(box):
+    done = box.ok("run", "n=1", "--name", "s", "--detach", "--output", "json", "--", "true")
+    assert set(done.json) == {"schema", "study", "study_dir", "pid"}
+    assert done.json["study_dir"] == str(box.cwd / "studies/s")
+    box.wait_for("completed", 1)
+    box.wait_for_no_processes()
+
+
+def test_an_empty_name_is_refused_as_one(box):
+    done = box.run("run", "n=1", "--name", "", "--", "true")
+    assert done.code == 2 and "--name" in done.err and "is empty" in done.err, done.text
+
+
+@pytest.mark.parametrize("command", ["plan", "run"])
+def test_a_where_that_keeps_nothing_is_told(box, command):
+    box.write("sweep.yaml", "command: ['true', '{i}']\nparameters: {i: {min: 1, max: 1000000}}\n"
+                            "where: 'i < 0'\n")
+    done = box.ok(command, "sweep.yaml", "--limit", "5")
+    assert "`where` keeps none of the first" in done.out, done.text
+
+
+def test_attach_to_an_ended_study_gives_what_status_gives(box):
+    run = box.start("run", "n=1", "--name", "s", "--", "sleep", "6{n}")
+    box.wait_for("running")
+    run.interrupt()
+    assert run.wait().code == 130
+    assert box.run("attach", "s").code == box.run("status", "s").code == 130
+
+
+def test_status_of_a_drain_tells_the_end_as_the_view_does(box):
+    run = box.start("run", "n=1..5", "--slots", "1", "--name", "s", "--", "sh", "-c",
+                    "[ $1 = 1 ] && exit; while [ ! -e go ]; do sleep 0.05; done", "x", "{n}")
+    wait_until(lambda: box.states().get(2) == "running")
+    box.ok("stop", "s", "--drain")
+    shown = box.run("status", "s").out
+    assert "the run is being stopped" not in shown
+    box.write("go", "")
+    assert run.wait().code == 6
+
+
+def test_a_sweep_file_of_json_may_write_characters_in_two_halves(box):
+    box.write("sweep.json", json.dumps({"command": ["true", "{w}"], "parameters": {"w": {"values": ["😀"]}}}))
+    assert "ud83d" in box.read("sweep.json")
+    box.ok("run", "sweep.json", "--name", "s")
+    assert box.params(1)["values"]["w"] == "😀"

@@ -47,4 +47,7 @@ def test_terminal_shows_and_signals(box):
     terminal = box.terminal("--help")
     terminal.expect("run")
     assert terminal.wait() == 0
-    assert signal.SIGINT == 2
+    view = box.terminal("run", "n=1", "--name", "s", "--", "sleep", "6{n}")
+    wait_until(lambda: view.read() and box.count("running") == 1)
+    view.type("\x03")
+    assert view.wait() == 128 + signal.SIGINT

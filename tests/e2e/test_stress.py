@@ -1,4 +1,4 @@
-"""The machine is against us: a full disk, a damaged record, a clock that jumps."""
+"""The machine is against us: a full disk, a damaged record."""
 
 import os
 import shutil

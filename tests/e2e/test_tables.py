@@ -270,7 +270,7 @@ def by_hand(box, trial):
 def test_case_I13_the_line_repeats_the_trial_by_hand(box, workdir):
     values = "".join(f"      - {json.dumps(value)}\n" for value in ODD)
     box.write("sweep.yaml", f"""
-command: [sh, -c, 'pwd; printf "<%s>" "$0" "$@" "$RUN" "$OMP_NUM_THREADS"', x, "${{args}}"]
+command: [sh, -c, '{"pwd; " if workdir == "here" else ""}printf "<%s>" "$0" "$@" "$RUN" "$OMP_NUM_THREADS"', x, "${{args}}"]
 parameters:
   w:
     values:
@@ -443,3 +443,32 @@ def test_case_J13_a_running_trials_files_are_never_deleted(box):
     box.ok("show", "2", "--study", "s")
     assert len(box.json("trials", "s")) == 4
     assert box.ok("logs", "2", "--study", "s").out == "loss=2\n"
+
+
+def test_export_of_the_points_has_a_row_for_each_in_every_form(box):
+    box.ok("run", "n=1,2", "--name", "s", "--", "sh", "-c",
+           "echo step=1 loss=nan a,b=1; echo step=2 loss=$1", "x", "{n}")
+    rows = strict(box.ok("export", "s", "--points", "--format", "json").out)
+    assert [(r["trial"], r["attempt"], r["metric"], r["step"], r["value"]) for r in rows
+            if r["metric"] == "loss"] == [(1, 1, "loss", 1, "nan"), (1, 1, "loss", 2, 1),
+                                          (2, 1, "loss", 1, "nan"), (2, 1, "loss", 2, 2)]
+    lines = box.ok("export", "s", "--points", "--format", "jsonl").out.splitlines()
+    assert [strict(line) for line in lines] == rows
+    table = list(csv.DictReader(io.StringIO(box.ok("export", "s", "--points").out)))
+    assert [(r["trial"], r["metric"], r["time"]) for r in table] == [
+        (str(r["trial"]), r["metric"], r["time"]) for r in rows]
+
+
+def test_export_of_no_points_is_empty_in_every_form(box):
+    box.ok("run", "n=1", "--name", "s", "--", "true")
+    assert strict(box.ok("export", "s", "--points", "--format", "json").out) == []
+    assert box.ok("export", "s", "--points", "--format", "jsonl").out == ""
+    assert box.ok("export", "s", "--points").out == "trial,attempt,metric,step,value,time\n"
+
+
+def test_best_before_any_trial_has_completed_says_so(box):
+    box.run("run", "n=1", "--name", "s", "--metric", "loss", "--goal", "minimize", "--", "false")
+    done = box.ok("best", "s")
+    assert done.out == "no trial has completed yet\n"
+    assert box.json("best", "s") == []
+    assert box.ok("best", "s", "--output", "csv").out.startswith("trial,metric,")

@@ -205,5 +205,20 @@ TEST(SteadyClock, BeginsWithTheTimeOfDayAndGoesOnEvenly) {
   EXPECT_GE(clock->monotonic(), even);
 }
 
+TEST(HeldSignals, ArriveOnceTheyAreReleased) {
+  static volatile std::sig_atomic_t came = 0;
+  const auto before = std::signal(SIGUSR2, [](int) { came = came + 1; });
+  {
+    HeldSignals held({SIGUSR2});
+    std::raise(SIGUSR2);
+    EXPECT_EQ(came, 0);
+    held.release();
+    EXPECT_EQ(came, 1);
+    std::raise(SIGUSR2);
+    EXPECT_EQ(came, 2) << "nothing is held any more";
+  }
+  std::signal(SIGUSR2, before);
+}
+
 }  // namespace
 }  // namespace seedbed

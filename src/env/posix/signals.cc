@@ -52,6 +52,17 @@ Result<std::unique_ptr<SignalSource>> SignalSource::make(EventLoop& loop,
   return std::make_unique<SignalfdSource>(loop, std::move(source), before, std::move(callback));
 }
 
+HeldSignals::HeldSignals(const std::vector<int>& signals) {
+  sigset_t wanted;
+  sigemptyset(&wanted);
+  for (const int signal : signals) sigaddset(&wanted, signal);
+  held_ = pthread_sigmask(SIG_BLOCK, &wanted, &before_) == 0;
+}
+
+void HeldSignals::release() {
+  if (std::exchange(held_, false)) pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
 void ignore_signal(int signal) { ::signal(signal, SIG_IGN); }
 
 }  // namespace seedbed

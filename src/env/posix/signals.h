@@ -1,5 +1,7 @@
 #pragma once
 
+#include <signal.h>
+
 #include <functional>
 #include <memory>
 #include <vector>
@@ -19,6 +21,24 @@ class SignalSource {
       EventLoop& loop, const std::vector<int>& signals, std::function<void(int)> callback);
 
   virtual ~SignalSource() = default;
+};
+
+/// Holds signals back from this thread (make it before any other is started), so that none is lost
+/// before somebody takes them. Released, or destroyed, it lets those that came arrive.
+class HeldSignals {
+ public:
+  explicit HeldSignals(const std::vector<int>& signals);
+  ~HeldSignals() { release(); }
+  HeldSignals(const HeldSignals&) = delete;
+  HeldSignals& operator=(const HeldSignals&) = delete;
+
+  void release();
+  /// From now on they stay held: what comes while the process ends is of no use to it.
+  void keep() { held_ = false; }
+
+ private:
+  sigset_t before_{};
+  bool held_ = false;
 };
 
 /// From now on the process ignores the signal (HUP and PIPE of the controller).

@@ -1,4 +1,4 @@
-#include "study/reader_json.h"
+#include "study/value_json.h"
 
 #include <nlohmann/json.hpp>
 
@@ -6,8 +6,35 @@
 
 namespace seedbed {
 
+namespace {
+
+// The spelling made valid JSON: `.5` is 0.5 there, `5.` is 5.0, `-.5e3` is -0.5e3.
+std::string json_number(const std::string& spelling) {
+  std::string text;
+  for (std::size_t i = 0; i < spelling.size(); ++i) {
+    const auto digit = [&](std::size_t at) {
+      return at < spelling.size() && spelling[at] >= '0' && spelling[at] <= '9';
+    };
+    if (spelling[i] != '.') {
+      text += spelling[i];
+      continue;
+    }
+    if (i == 0 || !digit(i - 1)) text += '0';
+    text += '.';
+    if (!digit(i + 1)) text += '0';
+  }
+  return text;
+}
+
+}  // namespace
+
 std::string json_text(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+std::string json_of(const Value& value) {
+  if (value.is_number()) return json_number(value.spelling());
+  return json_value(value);
 }
 
 std::string json_value(const Value& value) {
