@@ -199,9 +199,7 @@ CgroupLimits read_cgroup_limits(const std::string& root) {
   std::string mountinfo = read_small_file(root + "/proc/self/mountinfo").value_or("");
   std::string cgroups = read_small_file(root + "/proc/self/cgroup").value_or("");
 
-  auto unified = folders_of(root, mountinfo, cgroups, "");
-  if (!unified.empty()) limits.own_group_v2 = unified.front();
-  for (const std::string& folder : unified) {
+  for (const std::string& folder : folders_of(root, mountinfo, cgroups, "")) {
     take_cpu(limits, parse_cpu_max(read_small_file(folder + "/cpu.max").value_or("")),
              folder + "/cpu.max");
     take_memory(limits, folder + "/memory.max");

@@ -16,7 +16,6 @@ struct CgroupLimits {
   std::string cpu_quota_file;           ///< where the smallest one stands
   std::optional<std::uint64_t> memory;  ///< bytes
   std::string memory_file;
-  std::string own_group_v2;  ///< our own folder of the v2 hierarchy; empty: there is none
 };
 
 /// Reads the limits of this process; `root` is put in front of /proc and /sys (empty: this

@@ -4,7 +4,6 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/statfs.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
@@ -13,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/text.h"
+#include "env/posix/network_disk.h"
 #include "machine/mpi.h"
 
 namespace seedbed {
@@ -21,17 +21,6 @@ namespace {
 constexpr std::uint64_t kLittleDisk = std::uint64_t{1} << 30;
 constexpr std::uint64_t kNoDisk = std::uint64_t{64} << 20;
 constexpr std::uint64_t kLittleMemory = std::uint64_t{512} << 20;
-
-// From linux/magic.h and the manual page of statfs: file systems whose locks cannot be relied on
-// by SQLite's write-ahead log, because other hosts see the same files.
-constexpr long kNfs = 0x6969;
-constexpr long kSmb = 0x517B;
-constexpr long kSmb2 = 0xFE534D42;
-constexpr long kCifs = 0xFF534D42;
-constexpr long kLustre = 0x0BD00BD0;
-constexpr long kGpfs = 0x47504653;
-constexpr long kCeph = 0x00C36400;
-constexpr long kBeegfs = 0x19830326;
 
 Check cores_check(const Machine& machine) {
   Check check{"cores", machine.describe(), CheckLevel::ok, ""};
@@ -107,18 +96,10 @@ Check disk_check(const std::string& folder) {
 }
 
 Check file_system_check(const std::string& folder) {
-  struct statfs info {};
-  if (::statfs(folder.c_str(), &info) != 0) {
-    return {"file system", "unknown", CheckLevel::warn, ""};
-  }
-  auto type = static_cast<long>(static_cast<unsigned int>(info.f_type));
-  for (long network : {kNfs, kSmb, kSmb2, kCifs, kLustre, kGpfs, kCeph, kBeegfs}) {
-    if (type != network) continue;
-    return {"file system", fmt::format("network ({:#x})", type), CheckLevel::warn,
-            "records are written without a write-ahead log there, and one host at a time may run a "
-            "study; a local disk is faster"};
-  }
-  return {"file system", "local", CheckLevel::ok, ""};
+  if (!on_network_disk(folder)) return {"file system", "local", CheckLevel::ok, ""};
+  return {"file system", "of a network, or FUSE", CheckLevel::warn,
+          "records are written without a write-ahead log there, and one host at a time may run a "
+          "study; a local disk is faster"};
 }
 
 Check descriptors_check() {
@@ -133,20 +114,6 @@ Check descriptors_check() {
     check.remedy = "few trials can run at once; raise it with `ulimit -n 1024`";
   }
   return check;
-}
-
-Check cgroup_check(const Machine& machine) {
-  const std::string& folder = machine.limits.own_group_v2;
-  if (folder.empty()) {
-    return {"control groups", "no version 2 hierarchy", CheckLevel::ok,
-            "processes that escape from a trial are found by their session and environment"};
-  }
-  if (::access(folder.c_str(), W_OK | X_OK) != 0) {
-    return {"control groups", "version 2, not delegated to you", CheckLevel::ok,
-            "processes that escape from a trial are found by their session and environment; "
-            "`systemd-run --user --scope -p Delegate=yes` gives you a group"};
-  }
-  return {"control groups", fmt::format("version 2, writable at {}", folder), CheckLevel::ok, ""};
 }
 
 Check program_check(const std::string& name, const std::string& program, const std::string& path,
@@ -245,12 +212,11 @@ std::vector<Check> examine(const Machine& machine, const DoctorSource& source) {
   checks.push_back(disk_check(folder));
   checks.push_back(file_system_check(folder));
   checks.push_back(descriptors_check());
-  checks.push_back(cgroup_check(machine));
   checks.push_back(program_check("python", "python3", path, CheckLevel::warn,
                                  "only needed by Python trials: install python3"));
   checks.push_back(mpi_check(path));
   checks.push_back(program_check("Slurm", "sbatch", path, CheckLevel::ok,
-                                 "only needed on a cluster; run seedbed on its login node"));
+                                 "only needed for trials on a cluster, which are to come"));
   checks.push_back(terminal_check());
   return checks;
 }

@@ -7,11 +7,6 @@
 
 namespace seedbed {
 
-/// Whether the folder lies on a file system that other hosts may share, or that gives no shared
-/// memory between processes: NFS, SMB, Lustre, GPFS, 9p, every FUSE, and the like. WAL does not
-/// work there.
-[[nodiscard]] bool on_network_disk(const std::string& folder);
-
 /// Tries the locks that SQLite relies on, on a file of its own in the folder: taking one must work,
 /// and a second taker must be refused. The error names the folder, the cause and the remedy.
 [[nodiscard]] Status check_locks(const std::string& folder);

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "env/posix/network_disk.h"
 #include "store/file_system.h"
 #include "store/projection.h"
 #include "store/salvage.h"
