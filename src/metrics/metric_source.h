@@ -65,8 +65,8 @@ enum class SourceFormat { output_lines, json_lines, csv, tsv };
 [[nodiscard]] SourceFormat format_of(std::string_view file_name);
 
 /// `capture` gives the user's patterns for output lines (RE2; named groups are metrics, group names
-/// with `_` stand as they are). Step columns: step, epoch, iteration, iter, TotalEnvInteracts, global_step,
-/// … ; where there is none, each metric's own running number from 1.
+/// with `_` stand as they are). Step columns: step, epoch, iteration, iter, TotalEnvInteracts,
+/// global_step, … ; where there is none, each metric's own running number from 1.
 [[nodiscard]] Result<std::unique_ptr<MetricParser>> make_parser(
     SourceFormat format, const std::vector<CaptureSpec>& capture);
 

@@ -41,8 +41,8 @@ struct TrialsTableOptions {
 
 /// Everything, with stable columns (docs/record.md): `trial state in_space added attempts reason
 /// metric_missing outcome exit_code host slot proposed started finished duration cpu peak_memory
-/// log_bytes folder code`, then `param.NAME` in the order of the parameters, then for each metric by
-/// name `metric.NAME.last .last_step .min .min_step .max .max_step .n`. Times are UTC texts.
+/// log_bytes folder code`, then `param.NAME` in the order of the parameters, then for each metric
+/// by name `metric.NAME.last .last_step .min .min_step .max .max_step .n`. Times are UTC texts.
 [[nodiscard]] ResultTable export_table(const Snapshot& snapshot);
 
 }  // namespace seedbed
