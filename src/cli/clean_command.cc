@@ -60,9 +60,27 @@ std::uint64_t size_of(const fs::path& path) {
   return bytes;
 }
 
+struct Kept {
+  std::set<TrialNumber> trials;
+  std::string why;  ///< `the best 2 by acc (last, maximize): trials 4, 2`
+};
+
+std::string why_kept(const std::vector<TrialNumber>& ranked, const Best& best) {
+  constexpr std::size_t kShown = 10;
+  std::vector<std::string> numbers;
+  for (const TrialNumber trial : ranked) {
+    if (numbers.size() < kShown) numbers.push_back(std::to_string(trial));
+  }
+  return fmt::format(
+      "the best by {} ({}, {}): trial{} {}{}", one_line(best.metric, 80), best.by.text(),
+      best.goal == Goal::maximize ? "maximize" : "minimize", ranked.size() == 1 ? "" : "s",
+      join(numbers, ", "),
+      ranked.size() > kShown ? fmt::format(" and {} more", ranked.size() - kShown) : "");
+}
+
 /// The trials whose files stay: the best k of the present space by the measure, as `best` ranks.
-Result<std::set<TrialNumber>> kept_trials(const Snapshot& snapshot, const CleanOptions& options) {
-  if (options.keep == 0) return std::set<TrialNumber>();
+Result<Kept> kept_trials(const Snapshot& snapshot, const CleanOptions& options) {
+  if (options.keep == 0) return Kept{{}, "none"};
   CompareOptions compared;
   compared.metric = options.metric;
   if (!options.goal.empty()) {
@@ -79,7 +97,9 @@ Result<std::set<TrialNumber>> kept_trials(const Snapshot& snapshot, const CleanO
                 "metric; name one with --metric, or say --keep 0");
   }
   ranked->resize(std::min<std::uint64_t>(ranked->size(), options.keep));
-  return std::set<TrialNumber>(ranked->begin(), ranked->end());
+  const auto best = best_trial(snapshot, compared);
+  if (!best) return propagate(best);
+  return Kept{{ranked->begin(), ranked->end()}, why_kept(*ranked, *best)};
 }
 
 std::vector<Removal> find_removals(const std::string& dir, const Snapshot& snapshot,
@@ -137,7 +157,8 @@ std::string entries_text(std::size_t count) {
   return count == 1 ? "1 file or folder" : fmt::format("{} files and folders", count);
 }
 
-void print_text(const std::vector<Removal>& removals, bool yes) {
+void print_text(const std::vector<Removal>& removals, const Kept& kept, bool yes) {
+  std::printf("keeps %s\n", kept.why.c_str());
   std::uint64_t bytes = 0, deleted_bytes = 0;
   std::size_t deleted = 0;
   for (const Removal& removal : removals) {
@@ -181,13 +202,13 @@ Result<int> clean(const Invocation& invocation, const CleanOptions& options) {
   if (!snapshot) return propagate(snapshot);
   auto kept = kept_trials(*snapshot, options);
   if (!kept) return propagate(kept);
-  std::vector<Removal> removals = find_removals(*dir, *snapshot, *kept);
+  std::vector<Removal> removals = find_removals(*dir, *snapshot, kept->trials);
   Status done;
   if (options.yes) done = delete_all(*reader, !lock, removals);
   if (invocation.output == "json") {
     print_json(removals);
   } else {
-    print_text(removals, options.yes);
+    print_text(removals, *kept, options.yes);
   }
   if (!done) return propagate(done);
   return 0;

@@ -294,12 +294,16 @@ Status check_end(const StudySources& sources, const StudySpec& spec) {
 void add_run_options(CLI::App& command, Invocation& invocation, RunOptions& options) {
   command.add_option("WORDS", options.words,
                      "The sweep file (YAML); NAME=SPEC words replace the file's");
-  command.add_option("--name", options.name, "Name of the study")
-      ->check(CLI::Validator(
-          [](const std::string& word) -> std::string {
-            return word.empty() ? "is empty; leave it out for the name of the file or program" : "";
-          },
-          ""));
+  // An empty shell variable must not switch something off unseen.
+  const auto not_empty = [](CLI::Option* option, const std::string& remedy) {
+    option->check(CLI::Validator(
+        [remedy](const std::string& word) -> std::string {
+          return word.empty() ? "is empty; " + remedy : "";
+        },
+        ""));
+  };
+  not_empty(command.add_option("--name", options.name, "Name of the study"),
+            "leave it out for the name of the file or program");
   add_study_options(command, invocation, false);
   command.add_option("--method", options.method, "grid, random or sobol");
   whole_number(
@@ -310,8 +314,9 @@ void add_run_options(CLI::App& command, Invocation& invocation, RunOptions& opti
                kMostTrials);
   command.add_flag("--yes,-y", options.yes, "Yes to more than 10,000 trials");
   command.add_option("--order", options.order, "given, shuffled or longest-first");
-  command.add_option("--halt", options.halt,
-                     "Stop starting after failures: first, N, or X% of 10 or more ended");
+  not_empty(command.add_option("--halt", options.halt,
+                               "Stop starting after failures: first, N, or X% of 10 or more ended"),
+            "leave it out to go on whatever fails");
   command.add_flag("--retry-failed", options.retry_failed, "Run failed trials again");
   command.add_option("--grace", options.grace, "Time between asking and killing")
       ->capture_default_str();

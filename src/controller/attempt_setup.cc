@@ -325,7 +325,8 @@ class RealAttemptSetup : public AttemptSetup {
     if (const std::string module = module_file(argv); !module.empty()) {
       return {module, context_.working_dir};
     }
-    for (std::size_t i = 0; i < argv.size() && i < 4; ++i) {
+    // `env -u A timeout -k 5 100 python3 -u train.py` is about as far in as it stands.
+    for (std::size_t i = 0; i < argv.size() && i < 16; ++i) {
       const std::string& word = argv[i];
       if (word.empty() || word.front() == '-') continue;
       const bool script = i > 0 && (word.ends_with(".py") || word.ends_with(".sh") ||
@@ -339,14 +340,24 @@ class RealAttemptSetup : public AttemptSetup {
 
   /// The file of `python3 -m package.module` where it lies in the working folder; empty: none.
   [[nodiscard]] std::string module_file(const std::vector<std::string>& argv) const {
-    for (std::size_t i = 0; i + 2 < argv.size() && i < 4; ++i) {
-      if (!base_name(argv[i]).starts_with("python") || argv[i + 1] != "-m") continue;
-      std::string path = context_.working_dir + "/" + argv[i + 2];
+    const auto python = std::find_if(argv.begin(), argv.end(), [](const std::string& word) {
+      return base_name(word).starts_with("python");
+    });
+    for (auto at = python; at != argv.end() && std::next(at) != argv.end();) {
+      const std::string& option = *++at;  // `-u -W ignore -m NAME`, `-um NAME`
+      if (option.size() < 2 || option[0] != '-' || option[1] == '-') return {};
+      if (option == "-W" || option == "-X") {
+        if (++at == argv.end()) return {};
+        continue;
+      }
+      if (option.back() != 'm' || std::next(at) == argv.end()) continue;
+      std::string path = context_.working_dir + "/" + *std::next(at);
       std::replace(path.begin() + static_cast<std::ptrdiff_t>(context_.working_dir.size()),
                    path.end(), '.', '/');
       for (const char* ending : {".py", "/__main__.py"}) {
         if (access((path + ending).c_str(), R_OK) == 0) return path + ending;
       }
+      return {};
     }
     return {};
   }

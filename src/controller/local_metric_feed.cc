@@ -11,6 +11,7 @@
 #include "base/text.h"
 #include "env/posix/files.h"
 #include "metrics/attempt_metrics.h"
+#include "metrics/metric_source.h"
 
 namespace seedbed {
 namespace {
@@ -149,9 +150,7 @@ class LocalMetricFeed : public MetricFeed {
 Result<std::unique_ptr<MetricFeed>> make_local_metric_feed(const StudySpec& spec,
                                                            std::string study_dir,
                                                            std::string working_dir) {
-  AttemptSources probe;
-  probe.capture = spec.capture;
-  auto compiled = AttemptMetrics::make(probe, {});
+  auto compiled = make_parser(SourceFormat::output_lines, spec.capture);
   if (!compiled) return propagate(compiled);
   return std::make_unique<LocalMetricFeed>(spec, std::move(study_dir), std::move(working_dir));
 }

@@ -170,10 +170,16 @@ void OutputLinesParser::look_for_crash(std::string_view text) {
 void OutputLinesParser::look_for_failure(std::string_view text) {
   if (!failure_line_.empty()) return;
   const re2::StringPiece subject(text.data(), text.size());
-  const bool found = std::any_of(failures_.begin(), failures_.end(), [&](const auto& regex) {
-    return RE2::PartialMatch(subject, *regex);
-  });
-  if (found) failure_line_ = text.empty() ? "(an empty line)" : one_line(trim(text), 200);
+  for (const auto& regex : failures_) {
+    re2::StringPiece found;
+    if (!regex->Match(subject, 0, text.size(), RE2::UNANCHORED, &found, 1)) continue;
+    // Of a long line what stands around it.
+    constexpr std::size_t kBefore = 80, kMost = 200;
+    const auto at = static_cast<std::size_t>(found.data() - text.data());
+    const std::string_view part = text.substr(at > kBefore ? at - kBefore : 0);
+    failure_line_ = text.empty() ? "(an empty line)" : one_line(trim(part), kMost);
+    return;
+  }
 }
 
 void OutputLinesParser::table_cell(const TableLine& line, std::vector<ParsedPoint>& points) {

@@ -324,6 +324,9 @@ TEST(OutputLines, CaseD7_FindsTheTextThatMeansFailure) {
   ASSERT_TRUE((*later)->restore((*parser)->state()));
   EXPECT_EQ((*later)->failure_line(), "no CUDA error");
   EXPECT_FALSE(make_parser(SourceFormat::output_lines, {{"", "", "("}}));
+  const auto far = make_parser(SourceFormat::output_lines, capture);
+  (*far)->feed(std::string(60'000, 'q') + "CUDA error 7\n", points);
+  EXPECT_THAT((*far)->failure_line(), HasSubstr("qqCUDA error 7"));
 }
 
 TEST(OutputLines, CaseG7_LinesOfTheRanksThatSeedbedStartsAreToldApart) {

@@ -122,6 +122,11 @@ TEST(ReaderErrors, EachSaysPlaceMistakeAndRemedy) {
     capture: {pattern: 'acc=(\S+)'}
                        ^
 )"},
+      {"capture: {failure: 'a(b'}\n",
+       R"(sweep.yaml:2:20: the pattern is not understood: missing ): a(b; RE2 syntax has no look-around and no back-references; a bracket that is meant as such is written \( or \[
+    capture: {failure: 'a(b'}
+                       ^
+)"},
       {"early_terminate: {type: medain}\n",
        R"(sweep.yaml:2:25: unknown rule `medain`; did you mean `median`?
     early_terminate: {type: medain}

@@ -1,5 +1,7 @@
 // The keys that are maps of settings: metric, resources, limits, retries, env, capture,
 // early_terminate.
+#include <re2/re2.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -210,6 +212,17 @@ Status read_capture_file(ReadContext& context, const YamlNode& node, CaptureSpec
   return {};
 }
 
+// What metrics/ will do with it, so that a slip is told where it stands.
+Status check_pattern(ReadContext& context, const YamlNode& node, const std::string& pattern) {
+  RE2::Options options;
+  options.set_log_errors(false);
+  const RE2 regex(re2::StringPiece(pattern), options);
+  if (regex.ok()) return {};
+  return context.error(node, "the pattern is not understood: " + one_line(regex.error(), 200),
+                       "RE2 syntax has no look-around and no back-references; a bracket that is "
+                       "meant as such is written \\( or \\[");
+}
+
 Status read_capture_pattern(ReadContext& context, const YamlNode& node, CaptureSpec& capture) {
   Result<std::string> pattern = read_text(context, node, "`pattern`", kText);
   if (!pattern) return propagate(pattern);
@@ -217,6 +230,7 @@ Status read_capture_pattern(ReadContext& context, const YamlNode& node, CaptureS
     return context.error(node, "`pattern` has no named group",
                          "the group's name is the metric's: 'acc=(?P<val_acc>\\S+)'");
   }
+  if (Status fine = check_pattern(context, node, *pattern); !fine) return fine;
   capture.pattern = *pattern;
   return {};
 }
@@ -225,6 +239,7 @@ Status read_capture_failure(ReadContext& context, const YamlNode& node, CaptureS
   Result<std::string> pattern = read_text(context, node, "`failure`", kText);
   if (!pattern) return propagate(pattern);
   if (pattern->empty()) return context.error(node, "`failure` is empty, it would match every line");
+  if (Status fine = check_pattern(context, node, *pattern); !fine) return fine;
   capture.failure = *pattern;
   return {};
 }

@@ -230,6 +230,21 @@ def test_case_H9_an_imported_module_that_changes_is_noticed(box):
     assert "t.py or a module that it imports was changed since earlier trials ran" in again.text
 
 
+@pytest.mark.parametrize("words", [
+    (PY, "-u", "-m", "prog"), (PY, "-W", "ignore", "-um", "prog"),
+    ("env", "-u", "FOO", "timeout", "-k", "5", "100", PY, "-u", "prog.py"),
+    ("nice", "-n", "3", PY, "prog.py"),
+])
+def test_case_H9_the_code_behind_other_programs_is_noted(box, words):
+    box.write("part.py", "")
+    box.write("prog.py", "import part\n")
+    box.ok("run", "n=1", "--name", "s", "--", *words, "{n}")
+    body, = [json.loads(row["body"]) for row in box.rows(
+        "SELECT body FROM records WHERE kind = 'attempt_started'")]
+    details = json.loads(body["details_json"])
+    assert details["code_file"].endswith("/prog.py") and details["code_files"] == 2
+
+
 def test_case_H9_a_snapshot_keeps_one_version(box):
     box.write("t.py", "import os, time\nprint('v1')\n"
                       "while not os.path.exists(os.environ['GO']): time.sleep(0.02)\n")

@@ -41,6 +41,14 @@ def test_case_J13_a_trial_outside_the_present_space_keeps_no_place(box):
     assert models(box) == {2}
 
 
+def test_case_J13_clean_says_what_it_keeps_and_why(box):
+    box.ok("run", "n=1..3", "--metric", "acc", "--goal", "maximize", "--name", "s", "--", "sh", "-c",
+           'echo acc=0.$1; touch $SEEDBED_TRIAL_DIR/model', "x", "{n}")
+    listed = box.ok("clean", "s", "--keep", "2").out
+    assert "keeps the best by acc (last, maximize): trials 3, 2\n" in listed
+    assert "keeps none\n" in box.ok("clean", "s", "--keep", "0").out
+
+
 def test_clean_lists_what_it_deletes_as_json(box):
     run(box, "n=1..2")
     listed = box.json("clean", "s", "--keep", "1")

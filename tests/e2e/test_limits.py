@@ -281,6 +281,11 @@ def test_case_I9_a_wrong_halt_rule_is_refused(box, rule):
     assert not box.path("studies").exists()
 
 
+def test_an_empty_halt_rule_is_refused(box):
+    done = box.run("run", "n=1..3", "--halt", "", "--name", "s", "--", "true")
+    assert done.code == 2 and "--halt" in done.err and "is empty" in done.err, done.text
+
+
 # Early stopping -------------------------------------------------------------------------------
 
 MEDIAN = f"""
