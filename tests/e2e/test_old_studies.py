@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "studies"
+GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "schemas"
 
 
 @pytest.mark.parametrize("schema", sorted(path.name for path in GOLDEN.iterdir()))
